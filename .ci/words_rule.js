@@ -36,7 +36,7 @@ const SHOWN = new Set(["textContent", "title", "placeholder", "ariaLabel", "alt"
 /** Attributes, properties and names of variables that hold what is not shown: classes, styles, addresses, paths. */
 const CODE =
   /^(class|className|style|href|src|id|key|d|for|path|points|transform|viewBox|font|filter|selector|look|data-.*)$/i;
-const CODE_NAMES = /(class|style|font|selector|href|query|path|url|key|id)s?$/i;
+const CODE_NAMES = /(class|style|look|color|font|selector|href|query|path|url|key|id|field)s?$/i;
 /** Calls of which the arguments are not shown. */
 const CODE_CALLS = new Set([
   ...["querySelector", "querySelectorAll", "closest", "matches", "element", "optional", "given", "getAttribute"],

@@ -1,6 +1,7 @@
 /** The facts beside the steps from Assume on. */
+import {gettext, listText} from "../../lib/words.js";
 import {backoffWords} from "../inside/cycle_words.js";
-import {author, count, duration, moment, parseId} from "../shared/format.js";
+import {author, count, duration, parseId, timeText} from "../shared/format.js";
 import {figure, note, terms} from "./blocks.js";
 import {toldOf} from "./told.js";
 
@@ -14,20 +15,24 @@ const BINDING = {
     ...(event ? writeFacts(film, picture) : []),
     !event &&
       terms([
-        ["pods before it in the BindQueue", count(rounds[round].ahead.length)],
-        ["node", rounds[round].node],
+        [gettext("pods before it in the BindQueue"), count(rounds[round].ahead.length)],
+        [gettext("node"), rounds[round].node],
       ]),
-    note("v1.11 binds volumes in rounds: a worker writes them, and the pod goes through the queue once more."),
+    note(gettext("v1.11 binds volumes in rounds: a worker writes them, and the pod goes through the queue once more.")),
   ],
   assume: assumeFacts,
   reserve: reserveFacts,
   permit: (answer, step) => [
-    figure(duration(step.at - answer.steps[0].at), "of virtual time for the scheduling cycle"),
-    note("Here the serial part ends. What follows runs beside the next cycles."),
+    figure(duration(step.at - answer.steps[0].at), gettext("of virtual time for the scheduling cycle")),
+    note(gettext("Here the serial part ends. What follows runs beside the next cycles.")),
   ],
   prebind: prebindFacts,
   bind: ({pop, bind, pod}, {at}) => [
-    figure(duration(at - pop.timestamp), "from queued to bound", bind.code === "Success" ? "settled" : "stuck"),
+    figure(
+      duration(at - pop.timestamp),
+      gettext("from queued to bound"),
+      bind.code === "Success" ? "settled" : "stuck",
+    ),
     terms([
       ["POST", `pods/${parseId(`pod/${pod}`).name}/binding`],
       ["spec.nodeName", bind.code === "Success" ? bind.node : "–", "changed"],
@@ -35,37 +40,43 @@ const BINDING = {
   ],
   postbind: ({assume}, {at}, {steps}) => [
     terms([
-      ["pod in the cache", "Assumed → Added", "changed"],
-      ["confirmed after", duration(at - (steps.find(({phase}) => phase === "bind")?.at ?? at))],
+      [gettext("pod in the cache"), "Assumed → Added", "changed"],
+      [gettext("confirmed after"), duration(at - (steps.find(({phase}) => phase === "bind")?.at ?? at))],
       assume?.finished &&
-        assume.finished.deadline !== null && ["it would have expired at", `${moment(assume.finished.deadline)} s`],
+        assume.finished.deadline !== null && [gettext("it would have expired at"), timeText(assume.finished.deadline)],
     ]),
   ],
   unreserve: ({points}) => [
     terms(
       points
         .filter(({point}) => point === "Unreserve")
-        .flatMap(({answers}) => answers.map(({plugin}) => [plugin, "undone"])),
+        .flatMap(({answers}) => answers.map(({plugin}) => [plugin, gettext("undone")])),
     ),
   ],
-  forget: () => [note("The next cycle counts the room as free again.")],
+  forget: () => [note(gettext("The next cycle counts the room as free again."))],
   evict: (_, {event}) => [
-    terms([["event", event.kind, "changed"], ["object", event.object], event.message && ["message", event.message]]),
+    terms([
+      [gettext("event"), event.kind, "changed"],
+      [gettext("object"), event.object],
+      event.message && [gettext("message"), event.message],
+    ]),
   ],
   fail: failFacts,
   nominate: ({post_filter: {outcome}}) => [
-    figure(outcome.node, "is nominated, not reserved", "promised"),
+    figure(outcome.node, gettext("is nominated, not reserved"), "promised"),
     note(
-      "Filter adds nominated pods of equal or higher priority to a node before it asks. A less important pod cannot slip into the room.",
+      gettext(
+        "Filter adds nominated pods of equal or higher priority to a node before it asks. A less important pod cannot slip into the room.",
+      ),
     ),
   ],
   wait: ({queue}, {event, move}) => [
     event
-      ? terms([["gone", event.object, "changed"]])
+      ? terms([[gettext("gone"), event.object, "changed"]])
       : terms([
-          ["event", queue.after[move].event, "changed"],
-          ["from", queue.after[move].place_from],
-          ["to", queue.after[move].place],
+          [gettext("event"), queue.after[move].event, "changed"],
+          [gettext("from"), queue.after[move].place_from],
+          [gettext("to"), queue.after[move].place],
         ]),
   ],
 };
@@ -74,18 +85,18 @@ function assumeFacts({assume: {assumed}}) {
   return [
     figure(
       `${count(assumed.before.pods)} → ${count(assumed.after.pods)}`,
-      `pods counted on ${assumed.node}`,
+      gettext("pods counted on {node}", {node: assumed.node}),
       "promised",
     ),
     terms([
       [
-        "generation in the cache",
+        gettext("generation in the cache"),
         `${count(assumed.before.generation)} → ${count(assumed.after.generation)}`,
         "changed",
       ],
-      ["spec.nodeName in the API", "–"],
+      [gettext("spec.nodeName in the API"), "–"],
     ]),
-    note("The next cycle must not give the same room away, so it is taken in memory first."),
+    note(gettext("The next cycle must not give the same room away, so it is taken in memory first.")),
   ];
 }
 
@@ -93,12 +104,14 @@ function reserveFacts({volumes, points}) {
   const caches = volumes?.assumed.at(-1)?.caches ?? [];
   const reserved = points.find(({point}) => point === "Reserve");
   return [
-    caches.length > 0 && figure("0", "writes made", "promised"),
+    caches.length > 0 && figure("0", gettext("writes made"), "promised"),
     terms([
       ...(reserved?.answers ?? []).map(({plugin, code}) => [plugin, code]),
       ...caches.map(({name, assumed, latest_version: latest, informer_version: informer}) => [
-        `${parseId(`x/${name}`).name} in the assume cache`,
-        assumed ? `rv ${latest} + what is assumed` : `rv ${informer ?? "–"}`,
+        gettext("{name} in the assume cache", {name: parseId(`x/${name}`).name}),
+        assumed
+          ? gettext("rv {latest} + what is assumed", {latest})
+          : gettext("rv {informer}", {informer: informer ?? "–"}),
         assumed ? "changed" : "",
       ]),
     ]),
@@ -108,7 +121,7 @@ function reserveFacts({volumes, points}) {
 /** What is written where, by kind of event. */
 const FIELDS = {
   VolumePreBound: "spec.claimRef",
-  VolumeProvisioned: "created",
+  VolumeProvisioned: gettext("created"),
   VolumeBound: "status.phase Bound",
   ClaimBindCompleted: "spec.volumeName",
   ClaimBound: "status.phase Bound",
@@ -121,11 +134,18 @@ function writeFacts({steps}, {writes}) {
     name: parseId(object).name,
     field: FIELDS[kind],
     by: author(component),
-    at: place < writes ? `${moment(when)} s` : "",
+    at: place < writes ? timeText(when) : "",
     look: place < writes - 1 ? "done" : place === writes - 1 ? "done now" : "",
   }));
   const family = writes < all.length ? "promised" : "settled";
-  return [figure(`${count(writes)} of ${count(all.length)}`, "writes made", family), {kind: "writes", rows}];
+  return [
+    figure(
+      gettext("{writes} of {all}", {writes: count(writes), all: count(all.length)}),
+      gettext("writes made"),
+      family,
+    ),
+    {kind: "writes", rows},
+  ];
 }
 
 function prebindFacts(answer, {event, look, at}, film, picture) {
@@ -134,15 +154,15 @@ function prebindFacts(answer, {event, look, at}, film, picture) {
   const {caches, is_bound: isBound} = answer.volumes.looks[look];
   const deadline = answer.volumes.written.at(-1)?.deadline ?? null;
   return [
-    written && figure(duration(at - written.at), "after PreBind wrote", isBound ? "settled" : "clock"),
+    written && figure(duration(at - written.at), gettext("after PreBind wrote"), isBound ? "settled" : "clock"),
     terms([
       ...caches.map(({name, latest_version: latest}) => [
-        `${parseId(`x/${name}`).name}, as the scheduler sees it`,
-        `rv ${latest ?? "–"}`,
+        gettext("{name}, as the scheduler sees it", {name: parseId(`x/${name}`).name}),
+        gettext("rv {latest}", {latest: latest ?? "–"}),
       ]),
-      deadline !== null && ["it gives up at", `${moment(deadline)} s`],
+      deadline !== null && [gettext("it gives up at"), timeText(deadline)],
     ]),
-    note("PreBind looks once a second, the first time after one second."),
+    note(gettext("PreBind looks once a second, the first time after one second.")),
   ];
 }
 
@@ -150,10 +170,10 @@ function failFacts({queue: {requeued}}) {
   const {backoff, rejected_by: by, missed} = requeued;
   return [
     terms([
-      ["back to", requeued.place, "changed"],
-      by.length > 0 && ["rejected by", by.join(", ")],
-      ["events missed in flight", count(missed.length)],
-      backoff && ["backs off", duration(backoff.duration)],
+      [gettext("back to"), requeued.place, "changed"],
+      by.length > 0 && [gettext("rejected by"), listText(by)],
+      [gettext("events missed in flight"), count(missed.length)],
+      backoff && [gettext("backs off"), duration(backoff.duration)],
     ]),
     note(backoff ? backoffWords(backoff) : ""),
   ];

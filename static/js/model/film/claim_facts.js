@@ -1,4 +1,5 @@
 /** What stands beside a step of a claim's film. */
+import {gettext} from "../../lib/words.js";
 import {nameOf} from "../inside/steps.js";
 import {count} from "../shared/format.js";
 import {figure, note, terms} from "./blocks.js";
@@ -14,9 +15,10 @@ export function claimFacts(film, step, {writes, known, before}) {
   const family = writes === all ? "settled" : "promised";
   const rows = step.write === null ? saidRows(step.told) : writeRows(film, step, known, before);
   const facts = [
-    all > 0 && figure(`${count(writes)} of ${count(all)}`, "writes made", family),
-    terms([["by", BY[step.told.part]], ...rows]),
-    note(step.told.error ? `It was given up: ${step.told.error}` : ""),
+    all > 0 &&
+      figure(gettext("{writes} of {all}", {writes: count(writes), all: count(all)}), gettext("writes made"), family),
+    terms([[gettext("by"), BY[step.told.part]], ...rows]),
+    note(step.told.error ? gettext("It was given up: {error}", {error: step.told.error}) : ""),
   ];
   return facts.filter(Boolean);
 }

@@ -2,6 +2,7 @@
  * The film of a claim: what was done about it until it was bound, from the inside of what looks after volumes. A step with
  * several writes is one step of the film for each.
  */
+import {gettext, gettextNoop, gettextOf} from "../../lib/words.js";
 import {wordsOf} from "../inside/words.js";
 import {nameOf} from "../inside/steps.js";
 import {numbered} from "./numbered.js";
@@ -27,7 +28,7 @@ export function claimFilmOf(answer) {
     steps,
     isLarge: false,
     isOver: true,
-    bands: [{title: "binding", isReal: true, phases}],
+    bands: [{title: gettext("binding"), isReal: true, phases}],
   };
 }
 
@@ -56,11 +57,11 @@ export function runsOf(steps) {
 }
 
 const WROTE = {
-  VolumePreBound: ({volume, claim}) => [`${volume} names the claim.`, "spec.claimRef", claim],
-  VolumeProvisioned: ({volume}) => [`${volume} is made.`, "created", volume],
-  VolumeBound: ({volume}) => [`${volume} is Bound.`, "status.phase", "Bound"],
-  ClaimBindCompleted: ({volume}) => [`The claim names ${volume}.`, "spec.volumeName", volume],
-  ClaimBound: () => ["The claim is Bound.", "status.phase", "Bound"],
+  VolumePreBound: ({volume, claim}) => [gettext("{volume} names the claim.", {volume}), "spec.claimRef", claim],
+  VolumeProvisioned: ({volume}) => [gettext("{volume} is made.", {volume}), gettext("created"), volume],
+  VolumeBound: ({volume}) => [gettext("{volume} is Bound.", {volume}), "status.phase", "Bound"],
+  ClaimBindCompleted: ({volume}) => [gettext("The claim names {volume}.", {volume}), "spec.volumeName", volume],
+  ClaimBound: () => [gettext("The claim is Bound."), "status.phase", "Bound"],
 };
 
 /** A write in words: {sentence, field, value}. */
@@ -80,13 +81,24 @@ export function volumeOf({volumes}) {
 export function claimSays(film, step) {
   if (step.write === null) return wordsOf(step.told).sentence;
   const all = film.steps.filter(({write}) => write !== null);
-  return `Write ${all.indexOf(step) + 1}, by the ${BY[step.told.part]}: ${lowered(writeWords(film, step).sentence)}`;
+  const facts = {number: all.indexOf(step) + 1, sentence: lowered(writeWords(film, step).sentence)};
+  return gettextOf(WRITES[step.told.part], facts);
 }
 
-export const BY = {pv: "PV controller", scheduler: "scheduler", provisioner: "external provisioner"};
+const WRITES = {
+  pv: gettextNoop("Write {number}, by the PV controller: {sentence}"),
+  scheduler: gettextNoop("Write {number}, by the scheduler: {sentence}"),
+  provisioner: gettextNoop("Write {number}, by the external provisioner: {sentence}"),
+};
+
+export const BY = {
+  pv: gettext("PV controller"),
+  scheduler: gettext("scheduler"),
+  provisioner: gettext("external provisioner"),
+};
 
 function lowered(sentence) {
-  return sentence.startsWith("The ") ? `the ${sentence.slice(4)}` : sentence;
+  return sentence.startsWith("The ") ? `t${sentence.slice(1)}` : sentence;
 }
 
 /** What the writes change of an object, by the kind of their event. */

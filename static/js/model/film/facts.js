@@ -9,15 +9,18 @@
  * - {kind: "writes", rows: [{name, field, by, at, look}]}
  * - {kind: "note", text}
  */
+import {gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {linesOf} from "../inside/cycle_score.js";
 import {rowsOf} from "../inside/cycle_filter.js";
-import {many} from "../inside/cycle_words.js";
-import {bytes, count, moment} from "../shared/format.js";
+import {bytes, count, timeText} from "../shared/format.js";
 import {bindingFacts} from "./binding_facts.js";
 import {figure, note, terms} from "./blocks.js";
 import {claimFacts} from "./claim_facts.js";
 import {podName, upTo} from "./words.js";
 
+/** The code of a Status. */
+const SKIP = "Skip";
+const SHORT_LOOK = "sum bad";
 /** The nodes of which a step of Score shows the arithmetic. */
 const SHOWN_NODES = 3;
 
@@ -42,13 +45,13 @@ const FACTS = {
   dryrun: dryRunFacts,
   ladder: ladderFacts,
   prescore: ({score}) => [
-    figure(`${score.plugins.length} × ${score.nodes.length}`, "scores to compute"),
+    figure(`${score.plugins.length} × ${score.nodes.length}`, gettext("scores to compute")),
     {
       kind: "answers",
       title: "",
       rows: [
         ...score.plugins.map(({plugin, weight}) => ({name: plugin, what: "keep", text: `× ${weight}`})),
-        ...score.not_scored.map((plugin) => ({name: plugin, what: "skip", text: "Skip"})),
+        ...score.not_scored.map((plugin) => ({name: plugin, what: "skip", text: SKIP})),
       ],
     },
   ],
@@ -63,20 +66,20 @@ function popFacts({pop, cycle}, {isBefore}) {
   if (!isBefore)
     return [
       terms([
-        ["attempt", count(pop.attempt)],
+        [gettext("attempt"), count(pop.attempt)],
         ["schedulingCycle", `${count(cycle - 1)} → ${count(cycle)}`, "changed"],
-        ["a failure is judged by", pop.judged_by],
+        [gettext("a failure is judged by"), pop.judged_by],
       ]),
-      note("From Pop to Done the queue keeps every event that might concern this pod."),
+      note(gettext("From Pop to Done the queue keeps every event that might concern this pod.")),
     ];
   return [
     terms([
-      ["priority", count(pop.priority), "changed"],
-      ["queued since", `${moment(pop.timestamp)} s`],
-      ["pods behind it in activeQ", count(pop.active.length)],
-      early !== null && ["its backoff would end at", `${moment(early)} s`],
+      [gettext("priority"), count(pop.priority), "changed"],
+      [gettext("queued since"), timeText(pop.timestamp)],
+      [gettext("pods behind it in activeQ"), count(pop.active.length)],
+      early !== null && [gettext("its backoff would end at"), timeText(early)],
     ]),
-    note("activeQ is a heap: the highest priority first, then the longest wait."),
+    note(gettext("activeQ is a heap: the highest priority first, then the longest wait.")),
   ];
 }
 
@@ -85,21 +88,27 @@ function snapshotFacts({snapshot}) {
   const why = (node) => snapshot.changes.findLast((each) => each.node === node);
   const rows = copied.slice(0, 8).map(({node, generation}) => {
     const change = why(node);
-    const cause = change ? `, ${change.why}${change.pod ? ` ${podName(change.pod)}` : ""}` : "";
-    return [`${node}${cause}`, `generation ${count(generation)}`, "changed"];
+    const cause = change ? [change.why, change.pod && podName(change.pod)].filter(Boolean).join(" ") : "";
+    return [
+      listText([node, ...(cause ? [cause] : [])]),
+      gettext("generation {generation}", {generation: count(generation)}),
+      "changed",
+    ];
   });
   return [
     terms([
       ...rows,
-      copied.length > 8 && ["and more nodes", count(copied.length - 8)],
+      copied.length > 8 && [gettext("and more nodes"), count(copied.length - 8)],
       stop && [
-        `${stop.node} is not newer: the walk stops`,
+        gettext("{node} is not newer: the walk stops", {node: stop.node}),
         `${count(stop.generation)} ≤ ${count(snapshot.taken.before)}`,
       ],
-      ["kept as they are", count(kept), "sum"],
+      [gettext("kept as they are"), count(kept), "sum"],
     ]),
     note(
-      "The cache lists its nodes by generation, the newest first. The cost grows with what changed, not with the cluster.",
+      gettext(
+        "The cache lists its nodes by generation, the newest first. The cost grows with what changed, not with the cluster.",
+      ),
     ),
   ];
 }
@@ -107,27 +116,34 @@ function snapshotFacts({snapshot}) {
 function orderFacts({order: {searched, tree}}) {
   return [
     terms([
-      ["zones in the node tree", count(tree.zones.length)],
-      ["starts at index", count(searched.start)],
+      [gettext("zones in the node tree"), count(tree.zones.length)],
+      [gettext("starts at index"), count(searched.start)],
       [
-        "nodes to find",
-        `${count(Math.min(searched.wanted, searched.order.length))} of ${count(searched.order.length)}`,
+        gettext("nodes to find"),
+        gettext("{wanted} of {all}", {
+          wanted: count(Math.min(searched.wanted, searched.order.length)),
+          all: count(searched.order.length),
+        }),
         "sum",
       ],
     ]),
     note(
       tree.zones.length > 1
-        ? "The list takes one node of each zone in turn. 16 goroutines share it, so the true order within a cycle may differ: the film takes them by index."
-        : "16 goroutines share the list, so the true order within a cycle may differ: the film takes the nodes by index.",
+        ? gettext(
+            "The list takes one node of each zone in turn. 16 goroutines share it, so the true order within a cycle may differ: the film takes them by index.",
+          )
+        : gettext(
+            "16 goroutines share the list, so the true order within a cycle may differ: the film takes the nodes by index.",
+          ),
     ),
   ];
 }
 
 const WAYS = {
-  "goes on": ["keep", "goes on"],
+  "goes on": ["keep", gettext("goes on")],
   skip: ["skip", "Skip"],
-  refuses: ["stop", "refuses"],
-  fails: ["stop", "fails"],
+  refuses: ["stop", gettext("refuses")],
+  fails: ["stop", gettext("fails")],
 };
 
 function prefilterFacts({pre_filter: answers}, {plugin}) {
@@ -138,12 +154,16 @@ function prefilterFacts({pre_filter: answers}, {plugin}) {
       title: "",
       rows: answers.map((each, place) => {
         const [what, text] = place > plugin ? ["ahead", ""] : WAYS[each.way];
-        return {name: each.plugin, what, text: what === "keep" ? each.keeps.join(", ") || text : text};
+        return {name: each.plugin, what, text: what === "keep" ? listText(each.keeps) || text : text};
       }),
     },
     plugin === answers.length - 1 &&
       note(
-        `${many(skips, "plugin answers", "plugins answer")} Skip and ${skips === 1 ? "is" : "are"} not called again for this pod.`,
+        ngettext(
+          "{count} plugin answers Skip and is not called again for this pod.",
+          "{count} plugins answer Skip and are not called again for this pod.",
+          skips,
+        ),
       ),
   ];
 }
@@ -155,20 +175,34 @@ function filterFacts(answer, {search: place, from, upto}, {tally}) {
   const pass = answer.filter.with_nominated.find(({node}) => node === row.node);
   const saved = search.asked.length - row.called;
   const notes = [
-    row.refusal && saved > 0 && `The first refusal ends this node: ${many(saved, "call is", "calls are")} saved.`,
-    pass &&
-      `A second pass counts ${pass.pods.map(podName).join(", ")}, nominated to it${pass.refused_by ? `: ${pass.refused_by} refuses` : ": it fits"}.`,
+    row.refusal &&
+      saved > 0 &&
+      ngettext(
+        "The first refusal ends this node: {count} call is saved.",
+        "The first refusal ends this node: {count} calls are saved.",
+        saved,
+      ),
+    pass && passWords(listText(pass.pods.map(podName)), pass.refused_by),
     from === search.nodes.length - 1
-      ? `${count(search.calls)} of ${count(search.calls_at_most)} calls were made.`
-      : `${many(tally.calls, "call")} so far.`,
+      ? gettext("{calls} of {all} calls were made.", {
+          calls: count(search.calls),
+          all: count(search.calls_at_most),
+        })
+      : ngettext("{count} call so far.", "{count} calls so far.", tally.calls),
   ];
   return [
     refusalFigure(row),
     sumTerms(row),
     volumeTerms(row),
-    {kind: "answers", title: "Filters with work, in order", rows: callRows(search, row)},
-    note(notes.filter(Boolean).join(" ")),
+    {kind: "answers", title: gettext("Filters with work, in order"), rows: callRows(search, row)},
+    note(sentences(notes)),
   ];
+}
+
+function passWords(pods, plugin) {
+  return plugin
+    ? gettext("A second pass counts {pods}, nominated to it: {plugin} refuses.", {pods, plugin})
+    : gettext("A second pass counts {pods}, nominated to it: it fits.", {pods});
 }
 
 function callRows({asked}, {called, refusal}) {
@@ -182,12 +216,12 @@ function callRows({asked}, {called, refusal}) {
   }));
 }
 
-const ANSWERED = {ok: "passes", stop: "refuses", never: "not called"};
+const ANSWERED = {ok: gettext("passes"), stop: gettext("refuses"), never: gettext("not called")};
 
 function refusalFigure({refusal, text, short, unit}) {
-  if (!refusal) return figure("fits", "passes every filter", "settled");
-  if (short) return figure(amountOf(unit, short), `${unit} short`, "stuck");
-  return figure("no", text || refusal.reasons.join(", "), "stuck");
+  if (!refusal) return figure(gettext("fits"), gettext("passes every filter"), "settled");
+  if (short) return figure(amountOf(unit, short), gettext("{unit} short", {unit}), "stuck");
+  return figure(gettext("no"), text || listText(refusal.reasons), "stuck");
 }
 
 /** The arithmetic of a refusal for lack of a resource. */
@@ -195,13 +229,13 @@ function sumTerms({refusal, unit, numbers}) {
   const of = numbers?.[unit];
   if (!refusal) return null;
   if (of?.allocatable === undefined || of.used === undefined)
-    return terms(refusal.reasons.map((reason) => ["reason", reason, "bad"]));
+    return terms(refusal.reasons.map((reason) => [gettext("reason"), reason, "bad"]));
   return terms([
-    [`allocatable ${unit}`, amountOf(unit, of.allocatable)],
-    ["requested by the pods there", `− ${amountOf(unit, of.used)}`],
-    ["free", amountOf(unit, of.allocatable - of.used), "sum"],
-    ["the pod asks", `− ${amountOf(unit, of.requested)}`],
-    ["short", amountOf(unit, of.requested - (of.allocatable - of.used)), "sum bad"],
+    [gettext("allocatable {unit}", {unit}), amountOf(unit, of.allocatable)],
+    [gettext("requested by the pods there"), `− ${amountOf(unit, of.used)}`],
+    [gettext("free"), amountOf(unit, of.allocatable - of.used), "sum"],
+    [gettext("the pod asks"), `− ${amountOf(unit, of.requested)}`],
+    [gettext("short"), amountOf(unit, of.requested - (of.allocatable - of.used)), SHORT_LOOK],
   ]);
 }
 
@@ -210,7 +244,7 @@ function volumeTerms({volumes}) {
   const bind = Object.entries(volumes?.bind ?? {});
   return terms([
     ...bind.map(([claim, volume]) => [podName(claim), volume]),
-    ...Object.keys(volumes?.provision ?? {}).map((claim) => [podName(claim), "would be provisioned"]),
+    ...Object.keys(volumes?.provision ?? {}).map((claim) => [podName(claim), gettext("would be provisioned")]),
   ]);
 }
 
@@ -224,45 +258,61 @@ function partFacts({order}, search, upto) {
   const wanted = Math.min(order.searched.wanted, order.searched.order.length);
   const isLast = upto === search.nodes.length;
   return [
-    figure(`${count(fits)} of ${count(wanted)}`, "nodes that fit are found", isLast ? "settled" : "working"),
+    figure(
+      gettext("{fits} of {wanted}", {fits: count(fits), wanted: count(wanted)}),
+      gettext("nodes that fit are found"),
+      isLast ? "settled" : "working",
+    ),
     terms([
-      ["looked at", count(upto)],
-      ["fit", count(fits)],
-      ["refused", count(upto - fits)],
-      ["not looked at", count(order.searched.order.length - upto), "sum"],
+      [gettext("looked at"), count(upto)],
+      [gettext("fit"), count(fits)],
+      [gettext("refused"), count(upto - fits)],
+      [gettext("not looked at"), count(order.searched.order.length - upto), "sum"],
     ]),
-    note("A step is a part of the search here, not a node. Pick a reason at the left to see its nodes in the strips."),
+    note(
+      gettext(
+        "A step is a part of the search here, not a node. Pick a reason at the left to see its nodes in the strips.",
+      ),
+    ),
   ];
 }
 
 function postFilterFacts({post_filter: {ordered, outcome}}) {
-  const hopeless = outcome.hopeless.map(({reasons, nodes}) => [reasons.join(", "), many(nodes.length, "node"), "gone"]);
+  const hopeless = outcome.hopeless.map(({reasons, nodes}) => [
+    listText(reasons),
+    ngettext("{count} node", "{count} nodes", nodes.length),
+    "gone",
+  ]);
   return [
-    figure(count(ordered?.nodes.length ?? 0), "nodes may be helped by evictions"),
+    figure(count(ordered?.nodes.length ?? 0), gettext("nodes may be helped by evictions")),
     terms([
       ...hopeless,
-      ordered && ordered.offset !== null && ["the dry runs begin at a drawn offset", count(ordered.offset)],
-      ordered && ["candidates wanted", count(ordered.wanted), "sum"],
+      ordered && ordered.offset !== null && [gettext("the dry runs begin at a drawn offset"), count(ordered.offset)],
+      ordered && [gettext("candidates wanted"), count(ordered.wanted), "sum"],
     ]),
-    note("PostFilter runs only because no node passed Filter."),
+    note(gettext("PostFilter runs only because no node passed Filter.")),
   ];
 }
 
 function dryRunFacts({post_filter: found}, {run}) {
   const {asked, refused} = found.dry_runs[run];
-  if (refused.length > 0) return [terms(refused.map((reason) => ["even without its pods", reason, "bad"]))];
+  if (refused.length > 0) return [terms(refused.map((reason) => [gettext("even without its pods"), reason, "bad"]))];
   const victims = asked.filter(({reprieved}) => !reprieved);
   return [
-    figure(count(victims.length), victims.length === 1 ? "victim" : "victims", "stuck"),
+    figure(count(victims.length), ngettext("victim", "victims", victims.length), "stuck"),
     terms([
-      ["pods of lower priority", `all ${count(asked.length)} taken out`],
+      [gettext("pods of lower priority"), ngettext("all {count} taken out", "all {count} taken out", asked.length)],
       ...asked.map(({pod, priority, reprieved, violates, reasons}) => [
-        `${podName(pod)}, priority ${count(priority)}${violates ? ", breaks a budget" : ""}`,
-        reprieved ? "gets its place back" : reasons.join(", ") || "has to go",
+        listText([
+          podName(pod),
+          gettext("priority {priority}", {priority: count(priority)}),
+          ...(violates ? [gettext("breaks a budget")] : []),
+        ]),
+        reprieved ? gettext("gets its place back") : listText(reasons) || gettext("has to go"),
         reprieved ? "" : "bad",
       ]),
     ]),
-    run === 0 && note("The most important is asked first. Each gets its place back if the pod still fits."),
+    run === 0 && note(gettext("The most important is asked first. Each gets its place back if the pod still fits.")),
   ];
 }
 
@@ -270,7 +320,12 @@ function ladderFacts({post_filter: {outcome}}, {rung}) {
   const before = (place) => (place === 0 ? outcome.candidates.length : outcome.rungs[place - 1].left.length);
   const {left} = outcome.rungs[rung];
   return [
-    figure(count(left.length), left.length === 1 ? "node is left" : `of ${many(before(rung), "node")} are left`),
+    figure(
+      count(left.length),
+      left.length === 1
+        ? gettext("node is left")
+        : ngettext("of {count} node are left", "of {count} nodes are left", before(rung)),
+    ),
     terms(
       outcome.rungs
         .slice(0, rung + 1)
@@ -282,8 +337,8 @@ function ladderFacts({post_filter: {outcome}}, {rung}) {
     ),
     note(
       outcome.rungs[rung].rung === "smallest priority sum"
-        ? "Each priority is raised by 2³¹ before it is added, so that more victims always cost more."
-        : "A rung keeps the nodes that are best in it. The next one is asked only while several are left.",
+        ? gettext("Each priority is raised by 2³¹ before it is added, so that more victims always cost more.")
+        : gettext("A rung keeps the nodes that are best in it. The next one is asked only while several are left."),
     ),
   ];
 }
@@ -301,14 +356,14 @@ function scoreFacts(answer, {plugin}) {
   const raw = {...score.plugins[plugin], normalizes: ""};
   const nodes = shownNodes(answer).map(({node, scores}) => ({
     node,
-    lines: [...linesOf(scores[plugin], raw).slice(0, -1), ["raw score", count(scores[plugin].raw)]],
+    lines: [...linesOf(scores[plugin], raw).slice(0, -1), [gettext("raw score"), count(scores[plugin].raw)]],
   }));
   return [
     {kind: "formulas", nodes},
     note(
       normalizes
-        ? "A raw score of this plugin can be compared only after it is normalised."
-        : "Each division drops its remainder, as Go does with integers.",
+        ? gettext("A raw score of this plugin can be compared only after it is normalised.")
+        : gettext("Each division drops its remainder, as Go does with integers."),
     ),
   ];
 }
@@ -318,7 +373,13 @@ function normalizeFacts({score}) {
     terms(
       score.plugins.map(({plugin, normalizes, lowest, highest}) => [
         plugin,
-        normalizes ? `${normalizes}, raw ${count(lowest)} to ${count(highest)}` : "raw scores stay",
+        normalizes
+          ? gettext("{normalizes}, raw {lowest} to {highest}", {
+              normalizes,
+              lowest: count(lowest),
+              highest: count(highest),
+            })
+          : gettext("raw scores stay"),
         normalizes ? "changed" : "gone",
       ]),
     ),
@@ -338,7 +399,14 @@ function sumFacts(answer, {plugin}) {
   const others = answer.score.nodes.length - nodes.length;
   return [
     {kind: "totals", nodes: nodes.map(({node}) => node), rows, sums},
-    others > 0 && note(`${many(others, "more node is", "more nodes are")} scored in the same way.`),
+    others > 0 &&
+      note(
+        ngettext(
+          "{count} more node is scored in the same way.",
+          "{count} more nodes are scored in the same way.",
+          others,
+        ),
+      ),
   ];
 }
 
@@ -353,13 +421,18 @@ function hostFacts({host, score}, {isDrawn}) {
   return [
     host.tied.length > 1 &&
       figure(
-        isDrawn ? `1 in ${host.tied.length}` : count(host.tied.length),
-        isDrawn ? "was the chance of each" : "nodes have the highest total",
+        isDrawn ? gettext("1 in {count}", {count: host.tied.length}) : count(host.tied.length),
+        isDrawn ? gettext("was the chance of each") : gettext("nodes have the highest total"),
       ),
-    terms([...best.slice(0, 12), !isDrawn && next && [`${next.node}, the next best`, count(next.total), "gone"]]),
+    terms([
+      ...best.slice(0, 12),
+      !isDrawn && next && [gettext("{node}, the next best", {node: next.node}), count(next.total), "gone"],
+    ]),
     host.tied.length > 1 &&
       note(
-        "A tie is drawn: the first name and the emptier node are not preferred. The draw is of the run's seed, so it can be repeated.",
+        gettext(
+          "A tie is drawn: the first name and the emptier node are not preferred. The draw is of the run's seed, so it can be repeated.",
+        ),
       ),
   ];
 }

@@ -2,6 +2,7 @@
  * A film: one scheduling cycle as a list of steps. What is on screen is a function of the film and the number of a
  * step alone (`picture.js`), so that forwards, backwards and a link agree.
  */
+import {gettext} from "../../lib/words.js";
 import {hasEnded} from "../inside/cycle.js";
 import {numbered} from "./numbered.js";
 import {rawSteps, isLarge} from "./steps.js";
@@ -52,10 +53,10 @@ function bandsOf(steps) {
   const has = (phase) => steps.some((step) => step.phase === phase);
   const rounds = has("bindqueue");
   const bands = [
-    {title: "scheduling cycle", isReal: false, names: [...DECIDED, ...(rounds ? [] : RESERVED)]},
-    ...(rounds ? [{title: "BindQueue", isReal: true, names: ["bindqueue", ...RESERVED]}] : []),
-    {title: "binding cycle", isReal: true, names: BINDING},
-    {title: "afterwards", isReal: true, names: AFTER},
+    {title: gettext("scheduling cycle"), isReal: false, names: [...DECIDED, ...(rounds ? [] : RESERVED)]},
+    ...(rounds ? [{title: gettext("BindQueue"), isReal: true, names: ["bindqueue", ...RESERVED]}] : []),
+    {title: gettext("binding cycle"), isReal: true, names: BINDING},
+    {title: gettext("afterwards"), isReal: true, names: AFTER},
   ];
   return bands
     .map(({title, isReal, names}) => ({

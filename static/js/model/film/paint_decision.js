@@ -1,4 +1,5 @@
 /** PostFilter, Score and Select host. */
+import {listText, ngettext} from "../../lib/words.js";
 import {mapNodes, rested, withFar, withNodes} from "./nodes.js";
 import {victimsOf} from "./failure_steps.js";
 
@@ -27,8 +28,10 @@ function paintDryRun(picture, {run}, {answer: {post_filter: found}}) {
   const victims = asked.filter(({reprieved}) => !reprieved).map(({pod}) => pod);
   const isCandidate = refused.length === 0;
   const top = asked.find(({reprieved}) => !reprieved)?.priority;
-  const words = `${victims.length} ${victims.length === 1 ? "victim" : "victims"}, top priority ${top}`;
-  const why = isCandidate ? words : refused.join(", ");
+  const words = ngettext("{count} victim, top priority {top}", "{count} victims, top priority {top}", victims.length, {
+    top,
+  });
+  const why = isCandidate ? words : listText(refused);
   const shown = {look: "lit", why, full: why, fits: isCandidate, victims: isCandidate ? victims : []};
   const before = mapNodes(picture, ({look, fits}) => (look === "lit" ? {look: fits ? "cand" : "gone"} : {}));
   const tried = withFar(withNodes(before, {[node]: shown}), {tried: run + 1});

@@ -1,4 +1,5 @@
 /** From Pop to Filter: what is lit, and how many nodes are left. */
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {groupsOf, rowsOf} from "../inside/cycle_filter.js";
 import {mapNodes, namesOf, rested, withFar, withNodes} from "./nodes.js";
 
@@ -40,7 +41,7 @@ function litNode(search, place) {
   const {refusal, called, text, short} = row;
   const stop = refusal ? called - 1 : search.asked.length;
   const marks = search.asked.map((_, each) => (each < stop ? "ok" : each === stop ? "stop" : "never"));
-  const full = refusal ? refusal.reasons.join(", ") : "passes every filter";
+  const full = refusal ? listText(refusal.reasons) : gettext("passes every filter");
   const why = refusal ? text || full : fitWords(row);
   return {[row.node]: {look: "lit", asks: true, fits: refusal === null, marks, why, full, short: short ?? 0}};
 }
@@ -48,7 +49,9 @@ function litNode(search, place) {
 /** "fits, ssd-0 is here": with the volumes that the pod's claims would get there. */
 function fitWords({volumes}) {
   const bind = Object.values(volumes?.bind ?? {});
-  return bind.length > 0 ? `fits, ${bind.join(", ")} ${bind.length === 1 ? "is" : "are"} here` : "fits";
+  return bind.length > 0
+    ? ngettext("fits, {bind} is here", "fits, {bind} are here", bind.length, {bind: listText(bind)})
+    : "fits";
 }
 
 /** How many nodes of the first `upto` fit. */
@@ -64,6 +67,6 @@ export function tallyOf(search, upto) {
     calls: nodes.reduce((sum, {called}) => sum + called, 0),
     asked: upto,
     wanted: search.nodes.length,
-    reasons: Object.fromEntries(groups.map(({reasons, plugin, many}) => [reasons.join(", ") || plugin, many])),
+    reasons: Object.fromEntries(groups.map(({reasons, plugin, many}) => [listText(reasons) || plugin, many])),
   };
 }

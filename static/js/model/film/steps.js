@@ -5,6 +5,7 @@
  * A step is {phase, at, seq, …}: `at` is its time in ns, `seq` the event after which the board is drawn; more fields
  * say which part of the answer it is about. What follows Host is in `binding_steps.js`.
  */
+import {gettext} from "../../lib/words.js";
 import {MOST_ROWS} from "../inside/cycle_filter.js";
 import {bindingSteps} from "./binding_steps.js";
 import {failureSteps} from "./failure_steps.js";
@@ -33,7 +34,7 @@ export function rawSteps(answer, events) {
 
 /** A phase of the answer by its name. */
 export function phaseOf({phases}, name) {
-  return phases.find((phase) => phase.name === name) ?? {state: "not reached", at: null, seq: null};
+  return phases.find((phase) => phase.name === name) ?? {state: gettext("not reached"), at: null, seq: null};
 }
 
 /** Whether a film of so many nodes draws strips instead of cards. */

@@ -1,6 +1,7 @@
 /** The rows of a timeline in words: their labels, their names for screen readers, and what their stages came to. */
+import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {eventText} from "../shared/event_words.js";
-import {count, duration, moment, parseId} from "../shared/format.js";
+import {count, duration, moment, parseId, timeText} from "../shared/format.js";
 import {stateTitle} from "./look.js";
 
 /** The height of every row, in pixels. */
@@ -9,11 +10,11 @@ export const ROW = 22;
 const BEYOND = 15;
 
 const SECTIONS = {
-  path: "Path",
-  pods: "Pods",
-  claims: "Claims",
-  operations: "Volume operations",
-  nodes: "Nodes",
+  path: gettext("Path"),
+  pods: gettext("Pods"),
+  claims: gettext("Claims"),
+  operations: gettext("Volume operations"),
+  nodes: gettext("Nodes"),
 };
 
 const INDENTS = {pod: 1, claim: 1, operation: 1, node: 1, kind: 1, stage: 1, event: 3};
@@ -38,7 +39,7 @@ export function labelOf(row, path) {
 
 const LABELS = {
   section: (row, path) => ({name: sectionName(row, path), right: sectionCount(row, path)}),
-  path: (_row, path) => ({name: "Why it took", right: path ? duration(path.to - path.from) : ""}),
+  path: (_row, path) => ({name: gettext("Why it took"), right: path ? duration(path.to - path.from) : ""}),
   pod: (row) => ({...split(row.name), right: row.in_path ? "" : duration(row.waited)}),
   claim: (row) => ({...split(row.name), space: row.in_path ? `claim/${split(row.name).space}` : split(row.name).space}),
   operation: (row) => operationLabel(row),
@@ -46,19 +47,19 @@ const LABELS = {
   component: (row) => ({right: count(row.count)}),
   kind: (row) => ({right: count(row.count)}),
   stages: (row) => ({
-    name: plural(row.count, "attempt", "attempts"),
-    right: row.of > 0 ? `${count(row.of)} failed` : "",
+    name: ngettext("{count} attempt", "{count} attempts", row.count),
+    right: row.of > 0 ? gettext("{of} failed", {of: count(row.of)}) : "",
   }),
   stage: ({stage}) => ({name: stageTitle(stage), right: moment(stage.start)}),
 };
 
 function sectionName({name}, path) {
-  return name === "path" && path ? `Path of ${parseId(path.pod).key}` : (SECTIONS[name] ?? name);
+  return name === "path" && path ? gettext("Path of {key}", {key: parseId(path.pod).key}) : (SECTIONS[name] ?? name);
 }
 
 function sectionCount({name, count: number, of}, path) {
-  if (name === "path") return path ? plural(path.steps.length, "step", "steps") : "";
-  return number === of ? count(of) : `${count(number)} of ${count(of)}`;
+  if (name === "path") return path ? ngettext("{count} step", "{count} steps", path.steps.length) : "";
+  return number === of ? count(of) : gettext("{number} of {of}", {number: count(number), of: count(of)});
 }
 
 /** "attach/node-2/disk-1" → attach disk-1, on node-2. */
@@ -72,9 +73,14 @@ function split(name) {
   return slash < 0 ? {space: "", name} : {space: name.slice(0, slash + 1), name: name.slice(slash + 1)};
 }
 
+/** Whether what is read out of a row says what stands at the right of its label, with what it is. */
+export function saysRight({kind, in_path: inPath}) {
+  return ["path", "group", "component", "kind", "stage"].includes(kind) || (kind === "pod" && !inPath);
+}
+
 /**
- * What the name of a row has beside its visible label, for those who cannot see its bars: its sums. Together they
- * are "web 3 pods, waited 4.00 s together".
+ * What is read out of a row beside its name, for those who cannot see its bars: its sums. Together they are "web 3 pods,
+ * waited 4.00 s together".
  */
 export function spokenOf(row, path) {
   switch (row.kind) {
@@ -82,27 +88,33 @@ export function spokenOf(row, path) {
     case "stages":
       return "";
     case "path":
-      return path ? `, ${path.steps.map(stepInWords).join(", ")}` : "";
+      return path ? listText([duration(path.to - path.from), ...path.steps.map(stepText)]) : "";
     case "group":
-      return ` ${row.count === 1 ? "pod" : "pods"}, waited ${duration(row.waited)} together`;
+      return ngettext("{count} pod, waited {time} together", "{count} pods, waited {time} together", row.count, {
+        time: duration(row.waited),
+      });
     case "component":
     case "kind":
-      return row.count === 1 ? " event" : " events";
+      return ngettext("{count} event", "{count} events", row.count);
     case "stage":
-      return ` s: ${stageText(row.stage)}`;
+      return labelled(timeText(row.stage.start), stageText(row.stage));
     case "event":
-      return ` at ${moment(row.event.at)} s: ${eventText(row.event)}`;
+      return labelled(gettext("at {time}", {time: timeText(row.event.at)}), eventText(row.event));
     default:
-      return [row.kind === "pod" && !row.in_path ? " waited" : "", ...sumsInWords(row)].join(", ");
+      return listText([...waitedText(row), ...sumTexts(row)]);
   }
 }
 
-function stepInWords({name, object, from, to}) {
+function waitedText(row) {
+  return row.kind === "pod" && !row.in_path ? [gettext("{time} waited", {time: duration(row.waited)})] : [];
+}
+
+function stepText({name, object, from, to}) {
   return `${name} ${parseId(object).name} ${duration(to - from)}`;
 }
 
 /** "unschedulable 10.2 s": the sums of a row, the largest first. */
-function sumsInWords({sums}) {
+function sumTexts({sums}) {
   const sorted = Object.entries(sums).sort(([, a], [, b]) => b - a);
   return sorted.map(([state, sum]) => `${stateTitle(state)} ${duration(sum)}`);
 }
@@ -110,7 +122,14 @@ function sumsInWords({sums}) {
 /** "attempt 7", "binding". */
 export function stageTitle({name, number}) {
   if (name === "attempt") return String(number);
-  return {queue: "queue", bind: "binding", start: "volumes and start", after: "afterwards"}[name] ?? name;
+  return (
+    {
+      queue: gettext("queue"),
+      bind: gettext("binding"),
+      start: gettext("volumes and start"),
+      after: gettext("afterwards"),
+    }[name] ?? name
+  );
 }
 
 /** How a stage ended, as a mark of the sprite and a family. */
@@ -122,10 +141,11 @@ export function stageMark({name, node, decided}) {
 
 /** What a stage came to, in one sentence. */
 export function stageText({name, decided, message, node, victims, blocker, start, end}) {
-  if (name !== "attempt") return end === null ? "not over yet" : duration(end - start);
+  if (name !== "attempt") return end === null ? gettext("not over yet") : duration(end - start);
   if (node) return message;
-  if (victims.length > 0) return `no room; evicts ${victims.map((id) => parseId(id).name).join(", ")}`;
-  if (!decided) return "under way";
+  if (victims.length > 0)
+    return gettext("no room; evicts {victims}", {victims: listText(victims.map((id) => parseId(id).name))});
+  if (!decided) return gettext("under way");
   return blocker?.short ?? message;
 }
 
@@ -156,8 +176,4 @@ export function nextOf(row, at) {
   ];
   const later = starts.filter((start) => start > at);
   return later.length > 0 ? Math.min(...later) : null;
-}
-
-function plural(number, one, many) {
-  return `${count(number)} ${number === 1 ? one : many}`;
 }

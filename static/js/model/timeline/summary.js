@@ -1,4 +1,5 @@
 /** The sums of a path in words. */
+import {gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {duration, parseId} from "../shared/format.js";
 
 const NAMED = 3;
@@ -6,15 +7,17 @@ const NAMED = 3;
 /** What a sum is made of: "2 times: 7.88 s + 8.93 s", "by payments-5". */
 export function sumDetail({pod, steps}, name) {
   const found = steps.filter((step) => step.name === name);
-  if (name === "attempt") return `number ${found.map(({attempt}) => attempt).join(", ")}`;
+  if (name === "attempt") return gettext("number {numbers}", {numbers: listText(found.map(({attempt}) => attempt))});
   const lengths = found.map(({from, to}) => duration(to - from));
   if (found.length > 1)
-    return `${found.length} times: ${lengths.slice(0, NAMED).join(" + ")}${found.length > NAMED ? " + …" : ""}`;
+    return ngettext("{count} time: {lengths}", "{count} times: {lengths}", found.length, {
+      lengths: [...lengths.slice(0, NAMED), ...(found.length > NAMED ? ["…"] : [])].join(" + "),
+    });
   const [{object}] = found;
   if (object === pod) return "";
   const {kind, name: named} = parseId(object);
-  if (name === "overtaken") return `by ${named}`;
-  return kind === "node" ? `to ${named}` : named;
+  if (name === "overtaken") return gettext("by {name}", {name: named});
+  return kind === "node" ? gettext("to {name}", {name: named}) : named;
 }
 
 /**
@@ -27,6 +30,15 @@ export function notACause({sums}, lived) {
     .filter(({name}) => name === "backoff" || name === "unschedulable")
     .reduce((whole, {sum}) => whole + sum, 0);
   if (queue < 2 * counted || queue - counted < 1e9) return "";
-  const only = counted === 0 ? "None of it counts" : `Only ${duration(counted)} of it count`;
-  return `Backoff and unschedulable fill ${duration(queue)} of its life. ${only}: the rest of the time there was no room for it, and a shorter backoff would have changed nothing.`;
+  return sentences([
+    gettext("Backoff and unschedulable fill {time} of its life.", {time: duration(queue)}),
+    counted === 0
+      ? gettext(
+          "None of it counts: the rest of the time there was no room for it, and a shorter backoff would have changed nothing.",
+        )
+      : gettext(
+          "Only {time} of it count: the rest of the time there was no room for it, and a shorter backoff would have changed nothing.",
+          {time: duration(counted)},
+        ),
+  ]);
 }

@@ -1,8 +1,9 @@
 import {html} from "../../lib/html.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {BY, volumeOf, writeWords} from "../../model/film/claim_film.js";
 import {podHealth} from "../../model/health/pod.js";
 import {healthOf} from "../../model/run/health_of.js";
-import {bytes, moment, parseId} from "../../model/shared/format.js";
+import {bytes, parseId, timeText} from "../../model/shared/format.js";
 import {brief} from "../../model/health/pod.js";
 import {FilmLink, PodLink} from "../shared/links.js";
 import {Icon, Mark} from "../shared/mark.js";
@@ -13,12 +14,12 @@ export function ClaimBoard({player}) {
   const {line} = player.picture.value;
   const volume = volumeOf(film.answer);
   return html`
-    <div class="fm-gridhead"><h2>Claim and volume</h2><p class="fm-legend"><span><i class="ln dash"></i>assumed, in memory</span><span><i class="ln half"></i>one side written</span><span><i class="ln"></i>both sides agree</span></p></div>
-    <div class="fm-claim" tabindex="0" role="region" aria-label="Claim and volume">
+    <div class="fm-gridhead"><h2>${gettext("Claim and volume")}</h2><p class="fm-legend"><span><i class="ln dash"></i>${gettext("assumed, in memory")}</span><span><i class="ln half"></i>${gettext("one side written")}</span><span><i class="ln"></i>${gettext("both sides agree")}</span></p></div>
+    <div class="fm-claim" tabindex="0" role="region" aria-label=${gettext("Claim and volume")}>
       <div class="fm-pair">
         <${Doc} player=${player} id=${film.answer.entity} kind="PersistentVolumeClaim" />
         <div class=${`fm-line ${line}`}><i></i><i></i><span>${LINES[line]}</span></div>
-        ${volume ? html`<${Doc} player=${player} id=${`volume/${volume}`} kind="PersistentVolume" />` : html`<p class="fm-note">No volume yet.</p>`}
+        ${volume ? html`<${Doc} player=${player} id=${`volume/${volume}`} kind="PersistentVolume" />` : html`<p class="fm-note">${gettext("No volume yet.")}</p>`}
       </div>
       <${Writes} player=${player} film=${film} />
       <${Versions} player=${player} film=${film} />
@@ -26,10 +27,10 @@ export function ClaimBoard({player}) {
 }
 
 const LINES = {
-  none: "nothing names the other",
-  assumed: "assumed in memory",
-  half: "one names the other",
-  whole: "each names the other",
+  none: gettext("nothing names the other"),
+  assumed: gettext("assumed in memory"),
+  half: gettext("one names the other"),
+  whole: gettext("each names the other"),
 };
 
 function Doc({player, id, kind}) {
@@ -52,7 +53,7 @@ function Doc({player, id, kind}) {
 function Field({name, now = "", was = "", over = ""}) {
   const isChanged = was !== now && was !== "";
   const isNew = isChanged || (now !== "" && was === "" && name !== "resourceVersion" && name !== "status.phase");
-  return html`<div class=${isNew ? "changed" : ""}><dt>${name}</dt><dd>${isChanged && html`<s>${was}</s> → `}${now ? html`<b>${now}</b>` : over ? html`<span class="tinted f-promised">only in the assume cache</span>` : "–"}</dd></div>`;
+  return html`<div class=${isNew ? "changed" : ""}><dt>${name}</dt><dd>${isChanged && html`<s>${was}</s> → `}${now ? html`<b>${now}</b>` : over ? html`<span class="tinted f-promised">${gettext("only in the assume cache")}</span>` : "–"}</dd></div>`;
 }
 
 function Writes({player, film}) {
@@ -60,31 +61,31 @@ function Writes({player, film}) {
   const all = film.steps.filter(({write}) => write !== null);
   if (all.length === 0) return null;
   return html`
-    <div class="sechead"><h2>The writes</h2><span class="note">who wrote what, and when</span></div>
+    <div class="sechead"><h2>${gettext("The writes")}</h2><span class="note">${gettext("who wrote what, and when")}</span></div>
     <ol class="fm-writes">${all.map((step, place) => {
       const {field, value} = writeWords(film, step);
       const {entity, version, error} = step.told.writes[step.write];
       const look = place < made - 1 ? "done" : place === made - 1 ? "done now" : "";
-      return html`<li key=${step.id} class=${look}><span class="n">${look ? html`<${Icon} name=${error ? "no" : "ok"} />` : place + 1}</span><span><span class="mono">${parseId(entity).name}</span> ${field} ${value}<small>${BY[step.told.part]}${error ? `: ${error}` : ""}</small></span><span class="num">${look ? `${moment(step.at)} s${version ? ` · rv ${version}` : ""}` : "not written"}</span></li>`;
+      return html`<li key=${step.id} class=${look}><span class="n">${look ? html`<${Icon} name=${error ? "no" : "ok"} />` : place + 1}</span><span><span class="mono">${parseId(entity).name}</span> ${field} ${value}<small>${labelled(BY[step.told.part], error)}</small></span><span class="num">${look ? [timeText(step.at), version && gettext("rv {version}", {version})].filter(Boolean).join(" · ") : gettext("not written")}</span></li>`;
     })}</ol>`;
 }
 
 const COLUMNS = [
-  ["api_server", "API server"],
+  ["api_server", gettext("API server")],
   ["informer", "informer"],
-  ["cache", "PV controller"],
-  ["assumed", "assume cache"],
+  ["cache", gettext("PV controller")],
+  ["assumed", gettext("assume cache")],
 ];
 
 function Versions({player}) {
   const known = Object.values(player.picture.value.known);
   if (known.length === 0) return null;
   return html`
-    <div class="sechead"><h2>Who sees which version</h2><span class="note">after this step</span></div>
-    <div class="scroll-x" tabindex="0" role="region" aria-label="Versions"><table class="tbl fm-vers"><thead><tr><th scope="col">Object</th>${COLUMNS.map(([key, title]) => html`<th key=${key} scope="col">${title}</th>`)}</tr></thead>
+    <div class="sechead"><h2>${gettext("Who sees which version")}</h2><span class="note">${gettext("after this step")}</span></div>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Versions")}><table class="tbl fm-vers"><thead><tr><th scope="col">${gettext("Object")}</th>${COLUMNS.map(([key, title]) => html`<th key=${key} scope="col">${title}</th>`)}</tr></thead>
       <tbody>${known.map(
         (each) =>
-          html`<tr key=${each.entity}><th scope="row" class="mono">${parseId(each.entity).name}</th>${COLUMNS.map(([key]) => html`<td key=${key}>${each[key] ? `rv ${each[key]}` : "–"}${key === "assumed" && each.over ? html` <small>+ ${each.over}</small>` : ""}${each[key] && each[key] !== each.api_server ? html` <small>older</small>` : ""}</td>`)}</tr>`,
+          html`<tr key=${each.entity}><th scope="row" class="mono">${parseId(each.entity).name}</th>${COLUMNS.map(([key]) => html`<td key=${key}>${each[key] ? gettext("rv {version}", {version: each[key]}) : "–"}${key === "assumed" && each.over ? html` <small>+ ${each.over}</small>` : ""}${each[key] && each[key] !== each.api_server ? html` <small>${gettext("older")}</small>` : ""}</td>`)}</tr>`,
       )}</tbody></table></div>`;
 }
 
@@ -93,11 +94,11 @@ export function ClaimPods({player}) {
   const {session, model} = player;
   const {pods} = player.film.value.answer;
   return html`
-    <aside class="fm-lanes" aria-label="Queues and storage"><section class="fm-side"><header><h2>Pods that use it</h2></header>
-      ${pods.length === 0 && html`<p class="fm-note">None.</p>`}
+    <aside class="fm-lanes" aria-label=${gettext("Queues and storage")}><section class="fm-side"><header><h2>${gettext("Pods that use it")}</h2></header>
+      ${pods.length === 0 && html`<p class="fm-note">${gettext("None.")}</p>`}
       ${pods.map((key) => {
         const pod = model.entities.get(`pod/${key}`);
         const health = pod ? podHealth(`pod/${key}`, pod, model) : null;
-        return html`<div key=${key} class="fm-vol">${health ? html`<${Mark} name=${health.mark} family=${health.family} />` : html`<span></span>`}<span class="cut"><${PodLink} session=${session} podKey=${key} /></span><span class="mute cut">${health?.words ?? "not there yet"}</span><span class="val">${pod && html`<${FilmLink} session=${session} pod=${`pod/${key}`} />`}</span></div>`;
+        return html`<div key=${key} class="fm-vol">${health ? html`<${Mark} name=${health.mark} family=${health.family} />` : html`<span></span>`}<span class="cut"><${PodLink} session=${session} podKey=${key} /></span><span class="mute cut">${health?.words ?? gettext("not there yet")}</span><span class="val">${pod && html`<${FilmLink} session=${session} pod=${`pod/${key}`} />`}</span></div>`;
       })}</section></aside>`;
 }

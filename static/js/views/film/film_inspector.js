@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {factsOf} from "../../model/film/facts.js";
 import {insideOf, stackOf} from "../../model/film/places.js";
 import {PHASES, saysOf} from "../../model/film/words.js";
@@ -13,17 +14,17 @@ export function FilmInspector({player, inside}) {
   const number = first?.kind === "figure" ? first : null;
   const stack = stackOf(film, step);
   return html`
-    <aside class="fm-inspector" aria-label="This step" tabindex="0">
+    <aside class="fm-inspector" aria-label=${gettext("This step")} tabindex="0">
       <div class="fm-answer" aria-live=${player.playing.value ? "off" : "polite"}>
-        <p class="eyebrow"><b>${PHASES[step.phase]}</b>${step.of > 1 && html`<span>${step.n} of ${step.of}</span>`}<span class=${`time${step.isStill ? "" : " real"}`}>${step.isStill ? "presentation time" : "real time"}</span></p>
+        <p class="eyebrow"><b>${PHASES[step.phase]}</b>${step.of > 1 && html`<span>${gettext("{n} of {of}", {n: step.n, of: step.of})}</span>`}<span class=${`time${step.isStill ? "" : " real"}`}>${step.isStill ? gettext("presentation time") : gettext("real time")}</span></p>
         <h2>${saysOf(film, step)}</h2>
         ${number && html`<${Figure} block=${number} />`}
       </div>
       <div class="fm-body">${blocks.filter((block) => block !== number).map((block, place) => html`<${Block} key=${place} block=${block} />`)}</div>
-      <div class="fm-code"><h3>Runs now <span class="mute">${film.answer.version}</span></h3>
-        <ol>${stack.map(({file, function: name}, place) => html`<li key=${place} class=${place === stack.length - 1 ? "lit" : ""} style=${`--in:${place}`} title=${`${file}: ${name}()`}><b>${name}()</b><span>${fileOf(file)}</span></li>`)}</ol></div>
-      <p class="fm-does"><a class="btn" href=${inside} aria-keyshortcuts="i" title="Inside, the same step (i)"><${Icon} name="link" />Inside: ${insideOf(film, step).title}</a>
-        <span class="micro mute"><kbd>←</kbd> <kbd>→</kbd> step <kbd>Space</kbd> play</span></p>
+      <div class="fm-code"><h3>${gettext("Runs now {version}", {version: html`<span class="mute">${film.answer.version}</span>`})}</h3>
+        <ol>${stack.map(({file, function: name}, place) => html`<li key=${place} class=${place === stack.length - 1 ? "lit" : ""} style=${`--in:${place}`} title=${labelled(file, `${name}()`)}><b>${name}()</b><span>${fileOf(file)}</span></li>`)}</ol></div>
+      <p class="fm-does"><a class="btn" href=${inside} aria-keyshortcuts="i" title=${gettext("Inside, the same step (i)")}><${Icon} name="link" />${gettext("Inside: {title}", {title: insideOf(film, step).title})}</a>
+        <span class="micro mute"><kbd>←</kbd> <kbd>→</kbd> ${gettext("step")} <kbd>Space</kbd> ${gettext("play")}</span></p>
     </aside>`;
 }
 
@@ -64,9 +65,9 @@ function Formulas({block: {nodes}}) {
 }
 
 function Totals({block: {nodes, rows, sums}}) {
-  return html`<table class="fm-totals"><thead><tr><th scope="col">Normalised × weight</th>${nodes.map((node) => html`<th key=${node} scope="col" class="cut" title=${node}>${node}</th>`)}</tr></thead>
+  return html`<table class="fm-totals"><thead><tr><th scope="col">${gettext("Normalised × weight")}</th>${nodes.map((node) => html`<th key=${node} scope="col" class="cut" title=${node}>${node}</th>`)}</tr></thead>
     <tbody>${rows.map(({plugin, look, cells}) => html`<tr key=${plugin} class=${look}><th scope="row" class="cut" title=${plugin}>${plugin}</th>${cells.map((cell, place) => html`<td key=${place}>${cell && html`<small>${cell[0]}</small><b>${cell[1]}</b>`}</td>`)}</tr>`)}</tbody>
-    <tfoot><tr><th scope="row">Sum</th>${sums.map((sum, place) => html`<td key=${place}><b>${sum}</b></td>`)}</tr></tfoot></table>`;
+    <tfoot><tr><th scope="row">${gettext("Sum")}</th>${sums.map((sum, place) => html`<td key=${place}><b>${sum}</b></td>`)}</tr></tfoot></table>`;
 }
 
 function Writes({block: {rows}}) {

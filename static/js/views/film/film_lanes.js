@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {podHealth} from "../../model/health/pod.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {DRAWN} from "../../model/pods/lanes.js";
@@ -8,7 +9,7 @@ import {Mark, Name} from "../shared/mark.js";
 import {Reasons} from "./reasons.js";
 
 const LANES = {
-  in_flight: ["In flight", "in-flight", "working"],
+  in_flight: [gettext("In flight"), "in-flight", "working"],
   active: ["Active", "active", "ready"],
   backoff: ["Backoff", "backoff", "clock"],
   unschedulable: ["Unschedulable", "unschedulable", "stuck"],
@@ -19,7 +20,7 @@ const LANES = {
 export function FilmLanes({player}) {
   const film = player.film.value;
   return html`
-    <aside class="fm-lanes" aria-label="Queues and storage">
+    <aside class="fm-lanes" aria-label=${gettext("Queues and storage")}>
       ${film.isLarge ? html`<${Reasons} player=${player} />` : html`<div class="fm-queue">${Object.keys(LANES).map((lane) => html`<${Lane} key=${lane} player=${player} lane=${lane} />`)}</div>`}
       <${SoFar} player=${player} />
       <${Storage} player=${player} />
@@ -34,9 +35,9 @@ function Lane({player, lane}) {
   const own = `pod/${player.film.value.answer.pod}`;
   return html`
     <section class="fm-lane"><header><${Mark} name=${mark} family=${family} /><h2>${title}</h2><span class="n">${count(size)}</span>
-      ${lane === "in_flight" && size > 0 && html`<span class="cyc">cycle ${player.model.entities.get("queue")?.cycle ?? ""}</span>`}</header>
+      ${lane === "in_flight" && size > 0 && html`<span class="cyc">${gettext("cycle {cycle}", {cycle: player.model.entities.get("queue")?.cycle ?? ""})}</span>`}</header>
       ${lanes.first(lane).map(([id, pod]) => html`<${Item} key=${id} id=${id} pod=${pod} isOwn=${id === own} />`)}
-      ${size > DRAWN && html`<p class="micro mute fm-item">and ${count(size - DRAWN)} more</p>`}
+      ${size > DRAWN && html`<p class="micro mute fm-item">${gettext("and {size} more", {size: count(size - DRAWN)})}</p>`}
     </section>`;
 }
 
@@ -48,20 +49,20 @@ function Item({id, pod, isOwn}) {
 }
 
 const PLACED = [
-  ["snapshot", "in the snapshot"],
-  ["asked", "asked by Filter"],
+  ["snapshot", gettext("in the snapshot")],
+  ["asked", gettext("asked by Filter")],
   ["fit", "fit"],
   ["scored", "scored"],
-  ["tied", "with the best total"],
+  ["tied", gettext("with the best total")],
   ["chosen", "chosen"],
 ];
 const PREEMPTING = [
-  ["snapshot", "in the snapshot"],
-  ["asked", "asked by Filter"],
+  ["snapshot", gettext("in the snapshot")],
+  ["asked", gettext("asked by Filter")],
   ["fit", "fit"],
-  ["help", "evictions may help"],
-  ["tried", "dry runs"],
-  ["left", "left on the ladder"],
+  ["help", gettext("evictions may help")],
+  ["tried", gettext("dry runs")],
+  ["left", gettext("left on the ladder")],
   ["nominated", "nominated"],
 ];
 
@@ -72,7 +73,7 @@ function SoFar({player}) {
   const total = Math.max(1, answer.order?.searched.order.length ?? 1);
   const rows = answer.post_filter ? PREEMPTING : PLACED;
   return html`
-    <section class="fm-far"><header><h2>Nodes so far</h2></header><dl>${rows.map(([key, label]) => {
+    <section class="fm-far"><header><h2>${gettext("Nodes so far")}</h2></header><dl>${rows.map(([key, label]) => {
       const value = far[key];
       const part = typeof value === "number" ? value / total : value ? 1 / total : 0;
       return html`<div key=${key} class=${value === undefined ? "ahead" : ""}><dt>${label}</dt><dd><span class="br"><i style=${`width:${(Math.min(1, part) * 100).toFixed(1)}%`}></i></span><b class=${typeof value === "number" ? "num" : "mono cut"} title=${value}>${typeof value === "number" ? count(value) : (value ?? "")}</b></dd></div>`;
@@ -92,7 +93,7 @@ function Storage({player}) {
   const known = [...claims, ...named].filter((id) => model.entities.has(id));
   if (known.length === 0) return null;
   return html`
-    <section class="fm-side"><header><h2>Storage of this pod</h2></header>
+    <section class="fm-side"><header><h2>${gettext("Storage of this pod")}</h2></header>
       ${known.map((id) => html`<${Stored} key=${id} model=${model} id=${id} isAssumed=${assumed.some(({volume}) => id === `volume/${volume}`)} />`)}
     </section>`;
 }
@@ -102,8 +103,8 @@ function Stored({model, id, isAssumed}) {
   const health = healthOf(id, model);
   const {volume, claim} = model.entities.get(id);
   const isFree = isAssumed && !claim;
-  const words = isFree ? "assumed" : brief(health);
-  return html`<div class="fm-vol" title=${`${id}: ${words}`}><${Mark} name=${isFree ? "half" : health.mark} family=${isFree ? "promised" : health.family} /><span class="mono cut">${name}</span><span class="mute cut">${volume ?? ""}</span><span class="val">${words}</span></div>`;
+  const words = isFree ? gettext("assumed") : brief(health);
+  return html`<div class="fm-vol" title=${labelled(id, words)}><${Mark} name=${isFree ? "half" : health.mark} family=${isFree ? "promised" : health.family} /><span class="mono cut">${name}</span><span class="mute cut">${volume ?? ""}</span><span class="val">${words}</span></div>`;
 }
 
 /** Who has to go, and how much of the grace period is left. */
@@ -112,8 +113,8 @@ function Victims({player}) {
   const {answer} = player.film.value;
   if (!answer.post_filter) return null;
   return html`
-    <section class="fm-side"><header><h2>Victims</h2><span class="n">${victims.length}</span></header>
-      ${victims.length === 0 ? html`<p class="fm-note">None is chosen yet.</p>` : victims.map((id) => html`<${Victim} key=${id} model=${player.model} id=${id} />`)}
+    <section class="fm-side"><header><h2>${gettext("Victims")}</h2><span class="n">${victims.length}</span></header>
+      ${victims.length === 0 ? html`<p class="fm-note">${gettext("None is chosen yet.")}</p>` : victims.map((id) => html`<${Victim} key=${id} model=${player.model} id=${id} />`)}
     </section>`;
 }
 
@@ -125,6 +126,6 @@ function Victim({model, id}) {
     ? "gone"
     : pod.deleting === undefined
       ? "chosen"
-      : `${duration(Math.max(0, pod.deleting - model.at))} left`;
+      : gettext("{time} left", {time: duration(Math.max(0, pod.deleting - model.at))});
   return html`<div class="fm-vol" title=${health?.detail}><${Mark} name=${pod ? "victim" : "expired"} family=${pod ? "stuck" : "held"} /><span class="cut"><${Name} namespace=${namespace} name=${name} /></span><span class="mute cut">${pod?.node ?? ""}</span><span class="val num">${words}</span></div>`;
 }

@@ -1,7 +1,7 @@
 import {useEffect, useLayoutEffect, useRef} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {beatMs} from "../../model/film/clock.js";
 import {podHealth} from "../../model/health/pod.js";
 import {hint, meters, wants, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
@@ -20,7 +20,7 @@ export function FilmNodes({player}) {
   const {nodes} = player.model;
   useFlip(player);
   return html`
-    <div class="fm-gridhead"><h2>${count(nodes.size)} ${nodes.size === 1 ? "node" : "nodes"}</h2><${Legend} player=${player} /></div>
+    <div class="fm-gridhead"><h2>${ngettext("{count} node", "{count} nodes", nodes.size)}</h2><${Legend} player=${player} /></div>
     ${film.isLarge ? html`<${FilmStrips} player=${player} />` : html`<${Cards} player=${player} />`}`;
 }
 
@@ -59,8 +59,8 @@ const MARKS = [
 const CELLS = [
   ["c-fit", "fits"],
   ["c-out", "refused"],
-  ["c-now", "this step"],
-  ["c-not", "not looked at"],
+  ["c-now", gettext("this step")],
+  ["c-not", gettext("not looked at")],
   ["c-as", "assumed"],
 ];
 
@@ -72,7 +72,7 @@ function Legend({player}) {
     return html`<p class="fm-legend">${CELLS.map(([look, words]) => html`<span key=${look}><i class=${`sq ${look}`}></i>${words}</span>`)}</p>`;
   if (shows === "filter") {
     const {asked} = answer.filter.searches[player.picture.value.front.search];
-    return html`<ol class="fm-filters" aria-label="Filters with work">${asked.map((plugin, place) => html`<li key=${plugin} title=${plugin}><b>${place + 1}</b>${plugin}</li>`)}</ol>`;
+    return html`<ol class="fm-filters" aria-label=${gettext("Filters with work")}>${asked.map((plugin, place) => html`<li key=${plugin} title=${plugin}><b>${place + 1}</b>${plugin}</li>`)}</ol>`;
   }
   if (shows === "sum")
     return html`<p class="fm-legend">${answer.score.plugins.map(({plugin}, place) => html`<span key=${plugin}><i class=${shade(place)}></i>${plugin}</span>`)}</p>`;
@@ -95,7 +95,7 @@ function Cards({player}) {
     keepInSight(box.current);
   }, [step.id]);
   return html`
-    <div class="fm-zones" ref=${box} tabindex="0" role="region" aria-label="Nodes" style=${`--columns:${columns}`}>${zones.map(
+    <div class="fm-zones" ref=${box} tabindex="0" role="region" aria-label=${gettext("Nodes")} style=${`--columns:${columns}`}>${zones.map(
       ({zone, names}) => html`
       <section class="fm-zone" key=${zone} aria-label=${zoneLabel(zone)}><h3 style=${`grid-row:span ${Math.ceil(names.length / columns)}`}>${zoneTitle(zone)}</h3>
         ${names.map((name) => html`<${Card} key=${name} player=${player} name=${name} shown=${player.picture.value.nodes[name]} />`)}</section>`,
@@ -132,9 +132,9 @@ export function Card({player, name, shown = UNKNOWN}) {
   const isEntering = player.by.value === 1 && shown.look === "lit" && !player.calm.value;
   const beat = Math.min(LONGEST_BEAT_MS, beatMs(player.speed.value));
   return html`
-    <article class=${`fm-node is-${shown.look || "idle"}${isEntering ? " enter" : ""}`} style=${`--beat:${beat}ms`} aria-label=${`Node ${name}${shown.why ? `, ${shown.why}` : ""}`}>
-      <header><b class="cut" title=${name}>${model.nodes.label(name)}</b><span class="hint" title=${node ? hint(node, model.at) : ""}>${node ? hint(node, model.at) : "deleted"}</span>
-        ${shown.order !== null && html`<span class=${`ord${shown.order === 0 ? " first" : ""}`} title=${`number ${shown.order} in the search`}>${shown.order}</span>`}</header>
+    <article class=${`fm-node is-${shown.look || "idle"}${isEntering ? " enter" : ""}`} style=${`--beat:${beat}ms`} aria-label=${listText([gettext("Node {name}", {name}), ...(shown.why ? [shown.why] : [])])}>
+      <header><b class="cut" title=${name}>${model.nodes.label(name)}</b><span class="hint" title=${node ? hint(node, model.at) : ""}>${node ? hint(node, model.at) : gettext("deleted")}</span>
+        ${shown.order !== null && html`<span class=${`ord${shown.order === 0 ? " first" : ""}`} title=${gettext("number {order} in the search", {order: shown.order})}>${shown.order}</span>`}</header>
       <div class="mts">${meters(node ?? {}, shown.asks ? wants(pod) : null)
         .slice(0, 2)
         .map((row) => html`<${Meter} key=${row.resource} row=${row} />`)}</div>
@@ -168,8 +168,8 @@ function Tile({model, id, pod, isOwn, isVictim}) {
     ? ["victim", pod.deleting === undefined ? "stuck" : "held"]
     : [health.mark, health.family];
   const {key, name} = parseId(id);
-  const place = pod.node ? "" : pod.assumed ? " assumed" : " nominated";
-  return html`<span class=${`tl f-${family}${isOwn ? ` own${place}` : ""}`} title=${`${key}, ${isVictim ? "would have to go" : health.words}`} data-flip=${isOwn ? "" : undefined}><${Icon} name=${mark} />${isOwn && name}</span>`;
+  const place = pod.node ? "" : pod.assumed ? "assumed" : "nominated";
+  return html`<span class=${`tl f-${family}${isOwn ? ` own ${place}` : ""}`} title=${listText([key, isVictim ? gettext("would have to go") : health.words])} data-flip=${isOwn ? "" : undefined}><${Icon} name=${mark} />${isOwn && name}</span>`;
 }
 
 /** Below the tiles: scores, or marks of filters and the reason. */
@@ -181,7 +181,7 @@ function Below({player, shown}) {
   const marks = shown.marks ?? asked.map(() => "wait");
   return html`
     ${shows === "filter" && html`<div class="pips" aria-hidden="true">${marks.map((mark, place) => html`<span key=${place} class=${`pip ${mark}`} style=${`--i:${place}`}>${mark === "ok" ? html`<${Icon} name="ok" />` : mark === "stop" ? html`<${Icon} name="no" />` : ""}</span>`)}</div>`}
-    ${shown.why ? html`<p class="why" title=${shown.full}><${WhyMark} shown=${shown} hasLadder=${player.picture.value.ladder !== null} /><span>${shown.why}</span></p>` : shows === "filter" ? html`<p class="why"><span> </span></p>` : shown.look === "copied" && html`<p class="why"><${Mark} name="in-flight" family="working" /><span>copied</span></p>`}`;
+    ${shown.why ? html`<p class="why" title=${shown.full}><${WhyMark} shown=${shown} hasLadder=${player.picture.value.ladder !== null} /><span>${shown.why}</span></p>` : shows === "filter" ? html`<p class="why"><span> </span></p>` : shown.look === "copied" && html`<p class="why"><${Mark} name="in-flight" family="working" /><span>${gettext("copied")}</span></p>`}`;
 }
 
 function WhyMark({shown, hasLadder}) {

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {insideOf} from "../../model/film/places.js";
 import {count} from "../../model/shared/format.js";
 import {Notice} from "../run/notice.js";
@@ -46,9 +47,9 @@ function Nothing({player}) {
   const {status, message} = player.held.value;
   const number = player.wanted.value?.cycle ?? null;
   if (status === "failed")
-    return html`<div role="alert" class="fm-why"><h2>This film cannot be shown</h2><p class="small">${message}</p>
-      <p class="does"><button class="btn primary" type="button" onClick=${() => player.retry()}>Compute again</button></p></div>`;
+    return html`<div role="alert" class="fm-why"><h2>${gettext("This film cannot be shown")}</h2><p class="small">${message}</p>
+      <p class="does"><button class="btn primary" type="button" onClick=${() => player.retry()}>${gettext("Compute again")}</button></p></div>`;
   const claim = player.wanted.value?.claim;
-  if (claim) return html`<p class="fm-why small mute" role="status">Reading claim ${claim}…</p>`;
-  return html`<p class="fm-why small mute" role="status">${number === null ? "Reading the newest cycle…" : `Reading cycle ${count(number)}…`}</p>`;
+  if (claim) return html`<p class="fm-why small mute" role="status">${gettext("Reading claim {claim}…", {claim})}</p>`;
+  return html`<p class="fm-why small mute" role="status">${number === null ? gettext("Reading the newest cycle…") : gettext("Reading cycle {number}…", {number: count(number)})}</p>`;
 }

@@ -1,6 +1,7 @@
 import {useEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {cellsOf} from "../../model/film/strips.js";
 import {zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
 import {stripLayout} from "../../model/nodes/strip.js";
@@ -15,7 +16,7 @@ export function FilmStrips({player}) {
   const cells = cellsOf(player.film.value, player.picture.value, player.only.value);
   const {chosen} = player.picture.value.far;
   return html`
-    <div class="fm-strips" tabindex="0" role="region" aria-label="Nodes">${nodes.zones().map(
+    <div class="fm-strips" tabindex="0" role="region" aria-label=${gettext("Nodes")}>${nodes.zones().map(
       ({zone, names}) => html`
       <section key=${zone} aria-label=${zoneLabel(zone)}><h3>${zoneTitle(zone)}<small>${count(names.length)}</small></h3>
         <${Strip} zone=${zone} names=${names} cells=${cells} />
@@ -43,10 +44,10 @@ function Strip({zone, names, cells}) {
     if (width > 0) paint(canvas.current, layout, names, cells);
   });
   const fits = names.filter((name) => cells.get(name)?.cell === "f").length;
-  return html`<div><canvas ref=${canvas} role="img" aria-label=${`${zoneTitle(zone)}: ${names.length} nodes, ${fits} fit`} style=${`width:${width}px;height:${layout.height}px`}></canvas></div>`;
+  return html`<div><canvas ref=${canvas} role="img" aria-label=${labelled(zoneTitle(zone), listText([ngettext("{count} node", "{count} nodes", names.length), gettext("{fits} fit", {fits})]))} style=${`width:${width}px;height:${layout.height}px`}></canvas></div>`;
 }
 
-const TOKENS = {
+const COLORS = {
   f: "var(--settled)",
   x: "color-mix(in srgb, var(--stuck) 62%, var(--surface))",
   n: "var(--working)",
@@ -79,7 +80,7 @@ function paint(canvas, layout, names, cells) {
 /** The tokens as colours of a canvas. */
 function coloursOf(canvas) {
   const probe = canvas.parentElement.appendChild(document.createElement("i"));
-  const found = Object.entries(TOKENS).map(([key, value]) => {
+  const found = Object.entries(COLORS).map(([key, value]) => {
     probe.style.color = value;
     return [key, getComputedStyle(probe).color];
   });

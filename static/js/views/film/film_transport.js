@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {partOf, ticks} from "../../model/run/timeline.js";
 import {count, moment, tick as tickText} from "../../model/shared/format.js";
 import {Bars} from "../run/transport.js";
@@ -8,18 +9,19 @@ import {Icon} from "../shared/mark.js";
 export function FilmTransport({player}) {
   const {session} = player;
   return html`
-    <section class="transport fm-transport" aria-label="Place in the run">
-      <div class="keys"><a class="btn" href=${session.href("board", {cycle: null})}><${Icon} name="back" />Back to the run</a>
+    <section class="transport fm-transport" aria-label=${gettext("Place in the run")}>
+      <div class="keys"><a class="btn" href=${session.href("board", {cycle: null})}><${Icon} name="back" />${gettext("Back to the run")}</a>
         <span class="small mute fm-goes">${runWords(session.run.value)}</span></div>
       <${Place} player=${player} />
-      <div class="tail micro mute right">${count(session.live.head.seq)}<br />events</div>
+      <div class="tail micro mute right">${gettext("{seq}{br}events", {seq: count(session.live.head.seq), br: html`<br />`})}</div>
     </section>`;
 }
 
 /** What the run does meanwhile. */
 function runWords({status, speed}) {
-  if (status !== "playing") return status === "finished" ? "the run is finished" : "the run is paused";
-  return speed === "max" ? "it plays on" : `it plays on at ${speed}×`;
+  if (status !== "playing")
+    return status === "finished" ? gettext("the run is finished") : gettext("the run is paused");
+  return speed === "max" ? gettext("it plays on") : gettext("it plays on at {speed}×", {speed});
 }
 
 function Place({player}) {
@@ -28,8 +30,8 @@ function Place({player}) {
   const end = Math.max(histogram.to, live.head.at);
   const at = player.clock.value;
   return html`
-    <div class="readout"><span class="field"><span>t</span><b class="num">${player.film.value ? moment(at) : "…"}</b><span>s</span></span>
-      <span class="field"><span>seq</span><b class="num">${player.film.value ? player.model.seq : "…"}</b></span></div>
+    <div class="readout"><span class="field"><span>${gettext("t")}</span><b class="num">${player.film.value ? moment(at) : "…"}</b><span>${gettext("s")}</span></span>
+      <span class="field"><span>${gettext("seq")}</span><b class="num">${player.film.value ? player.model.seq : "…"}</b></span></div>
     <div class="scrub"><${Bars} histogram=${histogram} shown=${at} /><span class="base"></span>
       ${ticks(end).map(
         ({at: each, part, last}) =>

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {candidatesOf} from "../../model/pods/preemption.js";
 import {eventText, withEvictors} from "../../model/shared/event_words.js";
 import {author, count, moment, parseId} from "../../model/shared/format.js";
@@ -20,7 +21,7 @@ function Events({player}) {
   const events = withEvictors(model.run.events).slice(0, DRAWN_EVENTS);
   const isInside = step.isStill && step.phase !== "assume" && step.phase !== "reserve" && step.phase !== "permit";
   return html`
-    <section class="fm-events" aria-label="Events"><header><h2>Events</h2><span class="mute">${isInside ? "none while the cycle decides: this is inside one event" : "newest first"}</span></header>
+    <section class="fm-events" aria-label=${gettext("Events")}><header><h2>${gettext("Events")}</h2><span class="mute">${isInside ? gettext("none while the cycle decides: this is inside one event") : gettext("newest first")}</span></header>
       <ol>${events.map((event) => {
         const {seq, at, kind, object, component} = event;
         return html`<li key=${seq} class=${seq === model.seq ? "now" : ""}><span class="num q">${seq}</span><span class="num t">${moment(at)}</span><span class="src">${author(component)}</span><span class="o" title=${object}>${parseId(object ?? "").name}</span><span class="msg" title=${`${kind} ${eventText(event)}`}><b>${kind}</b> ${eventText(event)}</span></li>`;
@@ -33,11 +34,11 @@ function Tally({player}) {
   const all = Math.max(1, tally.wanted);
   const fits = typeof far.fit === "number" ? far.fit : 0;
   return html`
-    <section class="fm-tally" aria-label="Nodes by answer"><header><h2>${tally.asked > 0 ? `${count(tally.asked)} of ${count(tally.wanted)} asked` : "Nodes by answer"}</h2><span class="mute">${tally.calls > 0 ? `${count(tally.calls)} calls` : ""}</span></header>
+    <section class="fm-tally" aria-label=${gettext("Nodes by answer")}><header><h2>${tally.asked > 0 ? gettext("{asked} of {wanted} asked", {asked: count(tally.asked), wanted: count(tally.wanted)}) : gettext("Nodes by answer")}</h2><span class="mute">${tally.calls > 0 ? ngettext("{count} call", "{count} calls", tally.calls) : ""}</span></header>
       ${
         tally.asked > 0
           ? html`<ul>${rows.map(([reason, many]) => html`<${Row} key=${reason} words=${reason} many=${many} all=${all} family="stuck" />`)}<${Row} words="fit" many=${fits} all=${all} family="settled" /></ul>`
-          : html`<p class="fm-note">Fills up as filters answer.</p>`
+          : html`<p class="fm-note">${gettext("Fills up as filters answer.")}</p>`
       }</section>`;
 }
 
@@ -60,9 +61,9 @@ function Ladder({player, ladder: {seen, rungs}}) {
   const look = (row) =>
     !isSeen(row) ? "ahead" : isLast && row.node === outcome.node ? "won" : left.includes(row.node) ? "" : "gone";
   return html`
-    <section class="fm-ladder" tabindex="0" role="region" aria-label="Candidates on the ladder"><table>
-      <thead><tr><th scope="col">Rung</th>${shown.map((row) => html`<th key=${row.node} scope="col" class=${`cut ${look(row)}`} title=${row.node}>${row.node}</th>`)}</tr></thead>
-      <tbody><tr class="vic"><th scope="row">victims</th>${shown.map((row) => html`<td key=${row.node}>${isSeen(row) && html`<span class="vs" title=${row.victims.join(", ")}>${row.victims.slice(0, 6).map((pod) => html`<${Icon} key=${pod} name="victim" />`)}<span class="vh">${row.victims.length}</span></span>`}</td>`)}</tr>
+    <section class="fm-ladder" tabindex="0" role="region" aria-label=${gettext("Candidates on the ladder")}><table>
+      <thead><tr><th scope="col">${gettext("Rung")}</th>${shown.map((row) => html`<th key=${row.node} scope="col" class=${`cut ${look(row)}`} title=${row.node}>${row.node}</th>`)}</tr></thead>
+      <tbody><tr class="vic"><th scope="row">${gettext("victims")}</th>${shown.map((row) => html`<td key=${row.node}>${isSeen(row) && html`<span class="vs" title=${listText(row.victims)}>${row.victims.slice(0, 6).map((pod) => html`<${Icon} key=${pod} name="victim" />`)}<span class="vh">${row.victims.length}</span></span>`}</td>`)}</tr>
         ${outcome.rungs.map(
           (
             {rung},
@@ -70,15 +71,15 @@ function Ladder({player, ladder: {seen, rungs}}) {
           ) => html`<tr key=${rung} class=${place === rungs - 1 ? "now" : place >= rungs ? "ahead" : ""}><th scope="row"><b>${place + 1}</b> ${rung}</th>
           ${shown.map((row) => html`<${Cost} key=${row.node} cost=${costOf(row, rung)} isAhead=${place >= rungs} />`)}</tr>`,
         )}</tbody></table>
-      ${rows.length > shown.length && html`<p class="micro mute">and ${count(rows.length - shown.length)} more candidates</p>`}</section>`;
+      ${rows.length > shown.length && html`<p class="micro mute">${ngettext("and {count} more candidate", "and {count} more candidates", rows.length - shown.length)}</p>`}</section>`;
 }
 
 const CELLS = [
-  "fewest PDB violations",
-  "lowest highest priority",
-  "smallest priority sum",
-  "fewest victims",
-  "latest start time",
+  gettext("fewest PDB violations"),
+  gettext("lowest highest priority"),
+  gettext("smallest priority sum"),
+  gettext("fewest victims"),
+  gettext("latest start time"),
 ];
 
 /** The cell of a candidate at a rung; without a cost of its own it is empty. */

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, listText} from "../../lib/words.js";
 import {groupsOf} from "../../model/inside/cycle_filter.js";
 import {count} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
@@ -12,10 +13,10 @@ export function Reasons({player}) {
   const fits = nodes.filter(({refusal}) => refusal < 0).length;
   const only = player.only.value;
   return html`
-    <section class="fm-reasons"><header><h2>By reason</h2><span class="n">${count(nodes.length)} looked at</span></header>
+    <section class="fm-reasons"><header><h2>${gettext("By reason")}</h2><span class="n">${gettext("{number} looked at", {number: count(nodes.length)})}</span></header>
       <ul><${Reason} player=${player} place=${-1} words="fits" many=${fits} all=${nodes.length} />
-        ${groups.map(({reasons, plugin, many, example}) => html`<${Reason} key=${`${plugin} ${reasons}`} player=${player} place=${example.refusal} words=${reasons.join(", ") || plugin} many=${many} all=${nodes.length} example=${`${example.node} ${example.text}`} />`)}</ul>
-      <p class="fm-note">${only === null ? "Pick a reason to see where its nodes are." : "Only these nodes are dark in the strips. Pick again for all."}</p></section>`;
+        ${groups.map(({reasons, plugin, many, example}) => html`<${Reason} key=${`${plugin} ${reasons}`} player=${player} place=${example.refusal} words=${listText(reasons) || plugin} many=${many} all=${nodes.length} example=${`${example.node} ${example.text}`} />`)}</ul>
+      <p class="fm-note">${only === null ? gettext("Pick a reason to see where its nodes are.") : gettext("Only these nodes are dark in the strips. Pick again for all.")}</p></section>`;
 }
 
 function Reason({player, place, words, many, all, example = ""}) {

@@ -1,7 +1,8 @@
 import {useEffect, useLayoutEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {duration, moment, parseId} from "../../model/shared/format.js";
+import {gettext} from "../../lib/words.js";
+import {duration, moment, parseId, timeText} from "../../model/shared/format.js";
 import {stateTitle} from "../../model/timeline/look.js";
 import {ROW} from "../../model/timeline/rows.js";
 import {momentAt, moved} from "../../model/timeline/window.js";
@@ -99,7 +100,7 @@ export function Lanes({session, trace, path}) {
         ${answer && html`<${Labels} trace=${trace} answer=${answer} path=${path} />`}
         <canvas ref=${canvas} class="tlcanvas" aria-hidden="true" onPointerDown=${press} onPointerMove=${point} onPointerUp=${release}
           onPointerCancel=${cancel} onPointerLeave=${leave} /></div>
-      ${answer && total === 0 && html`<p class="empty small tlnone">No row has this in its name. Clear the search, or look into the events as a table.</p>`}</div>
+      ${answer && total === 0 && html`<p class="empty small tlnone">${gettext("No row has this in its name. Clear the search, or look into the events as a table.")}</p>`}</div>
     ${tip && html`<${Tip} tip=${tip} />`}`;
 }
 
@@ -161,10 +162,10 @@ function Tip({tip: {x, y, row, bar, step, until, cause}}) {
   if (step) {
     return html`<div class="pop tltip" style=${style}><b>${stepTitle(step)}</b> <span class="num">${duration(step.to - step.from)}</span>
       ${step.message && html`<br /><span class="mute">${step.message}</span>`}
-      ${step.seq !== null && html`<br /><span class="mute">ended with event ${step.seq}</span>`}</div>`;
+      ${step.seq !== null && html`<br /><span class="mute">${gettext("ended with event {seq}", {seq: step.seq})}</span>`}</div>`;
   }
   return html`<div class="pop tltip" style=${style}><b>${row.name}</b><br />${stateTitle(bar.state)} <span class="num">${duration(until - bar.start)}</span>
-    ${bar.states > 1 && html`<br /><span class="mute">the worst of ${bar.states} states</span>`}
-    <br /><span class="mute num">${moment(bar.start)} → ${moment(until)} s, event ${bar.seq}</span>
-    ${cause && html`<br /><span class="mute">because of ${parseId(cause.object).name}, event ${cause.seq} ${cause.kind}</span>`}</div>`;
+    ${bar.states > 1 && html`<br /><span class="mute">${gettext("the worst of {states} states", {states: bar.states})}</span>`}
+    <br /><span class="mute num">${gettext("{start} → {until}, event {seq}", {start: moment(bar.start), until: timeText(until), seq: bar.seq})}</span>
+    ${cause && html`<br /><span class="mute">${gettext("because of {name}, event {seq} {kind}", {name: parseId(cause.object).name, seq: cause.seq, kind: cause.kind})}</span>`}</div>`;
 }

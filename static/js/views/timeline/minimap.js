@@ -1,6 +1,7 @@
 import {useEffect, useRef} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
+import {gettext} from "../../lib/words.js";
 import {tick} from "../../model/shared/format.js";
 import {roundMoments} from "../../model/timeline/ticks.js";
 import {momentAt, pixelOf, stretched, wholeOf} from "../../model/timeline/window.js";
@@ -36,7 +37,7 @@ export function Minimap({trace, path}) {
   const end = () => {
     held.current = "";
   };
-  return html`<div class="miniwrap"><canvas ref=${canvas} class="minimap" aria-hidden="true" title="Drag to move the window, or its edges to change it"
+  return html`<div class="miniwrap"><canvas ref=${canvas} class="minimap" aria-hidden="true" title=${gettext("Drag to move the window, or its edges to change it")}
     onPointerDown=${begin} onPointerMove=${(event) => held.current && drag(event)} onPointerUp=${end} onPointerCancel=${end} /></div>`;
 }
 

@@ -1,6 +1,6 @@
 /** The lanes of a timeline on a canvas: bars, areas, marks, the path, and arrows between its rows. */
 import {stepTitle} from "../../model/run/path.js";
-import {duration, moment, tick} from "../../model/shared/format.js";
+import {duration, tick, timeText} from "../../model/shared/format.js";
 import {LOOKS, stateTitle} from "../../model/timeline/look.js";
 import {ROW, eventLine, spread, stageMark, stageText} from "../../model/timeline/rows.js";
 import {pixelOf} from "../../model/timeline/window.js";
@@ -454,7 +454,7 @@ function axis(brush) {
 function flag(brush, at) {
   if (at === null || at === undefined) return;
   const {context, ink, width, height} = brush;
-  const text = `${moment(at)} s`;
+  const text = timeText(at);
   context.font = ink.strong;
   const wide = context.measureText(text).width + 8;
   const x = brush.x(at);

@@ -1,4 +1,5 @@
 import {html} from "../../lib/html.js";
+import {gettext, sentences} from "../../lib/words.js";
 import {pathExtent, pathTitle, share, stepTitle, sumTitle} from "../../model/run/path.js";
 import {duration, parseId} from "../../model/shared/format.js";
 import {notACause, sumDetail} from "../../model/timeline/summary.js";
@@ -7,11 +8,12 @@ import {ObjectLink} from "../shared/links.js";
 /** What the chosen pod waited for, summed by kind; without one, the pods that waited longest. */
 export function Side({session, trace}) {
   const id = session.selection.pod.value;
-  if (!id) return html`<aside class="tlside" aria-label="Longest waits"><${Longest} trace=${trace} /></aside>`;
+  if (!id)
+    return html`<aside class="tlside" aria-label=${gettext("Longest waits")}><${Longest} trace=${trace} /></aside>`;
   const {path, problem} = trace.podPath;
-  return html`<aside class="tlside" aria-label="The same steps summed by kind">
+  return html`<aside class="tlside" aria-label=${gettext("The same steps summed by kind")}>
     ${problem.value && html`<section><p class="small tinted f-stuck" role="alert">${problem.value}</p></section>`}
-    ${!path.value && !problem.value && html`<section><p class="small mute" role="status">Adding up what it waited for…</p></section>`}
+    ${!path.value && !problem.value && html`<section><p class="small mute" role="status">${gettext("Adding up what it waited for…")}</p></section>`}
     ${path.value && html`<${Sums} session=${session} trace=${trace} path=${path.value} />`}</aside>`;
 }
 
@@ -25,10 +27,10 @@ function Title({path}) {
 function Longest({trace}) {
   const longest = trace.answer.value?.longest ?? [];
   return html`
-    <section><h2>Nothing chosen</h2><p class="small soft">Choose a pod. Its path comes to the top: what it waited for, and what each wait ended with.</p></section>
+    <section><h2>${gettext("Nothing chosen")}</h2><p class="small soft">${gettext("Choose a pod. Its path comes to the top: what it waited for, and what each wait ended with.")}</p></section>
     ${
       longest.length > 0 &&
-      html`<section><h3>Waited longest</h3><ol class="longest">${longest.map(
+      html`<section><h3>${gettext("Waited longest")}</h3><ol class="longest">${longest.map(
         ({pod, waited}) =>
           html`<li key=${pod}><button class="cut" title=${parseId(pod).key} onClick=${() => trace.choose(pod)}>${parseId(pod).key}</button><span class="num">${duration(waited)}</span></li>`,
       )}</ol></section>`
@@ -37,7 +39,7 @@ function Longest({trace}) {
 
 function Sums({session, trace, path}) {
   if (path.steps.length === 0)
-    return html`<section><h2>${parseId(path.pod).name}</h2><p class="small soft">It ran already when the run began.</p></section>`;
+    return html`<section><h2>${parseId(path.pod).name}</h2><p class="small soft">${gettext("It ran already when the run began.")}</p></section>`;
   const row = trace.answer.value?.rows.find(({chosen}) => chosen);
   const aside = notACause(path, row?.sums ?? {});
   return html`
@@ -53,7 +55,7 @@ function Sums({session, trace, path}) {
           <i class="dot"></i><b class="num">${duration(each.sum)}</b><span>${sumTitle(each.name)}<span class="mute">${sumDetail(path, each.name)}</span></span><span class="num pc">${share(each.sum, path)}</span></button></li>`,
       )}</ol>
       <p class="segsum num"><b>${duration(path.to - path.from)}</b><span>${pathExtent(path)}</span></p></section>
-    ${aside && html`<section><h3>What is not a cause</h3><p class="small soft">${aside}</p></section>`}
-    ${path.open && html`<section><h3>Now</h3><p class="small soft">It waits: ${stepTitle(path.steps.at(-1))}. ${path.steps.at(-1).message}</p></section>`}
-    <section class="small"><${ObjectLink} session=${session} id=${path.pod}>Open ${parseId(path.pod).name}<//></section>`;
+    ${aside && html`<section><h3>${gettext("What is not a cause")}</h3><p class="small soft">${aside}</p></section>`}
+    ${path.open && html`<section><h3>${gettext("Now")}</h3><p class="small soft">${sentences([gettext("It waits: {step}.", {step: stepTitle(path.steps.at(-1))}), path.steps.at(-1).message])}</p></section>`}
+    <section class="small"><${ObjectLink} session=${session} id=${path.pod}>${gettext("Open {name}", {name: parseId(path.pod).name})}<//></section>`;
 }

@@ -41,14 +41,14 @@ test("only rows in sight are asked for", () => {
 });
 
 test("the name of a row has its sums, the largest first", () => {
-  assert.equal(spokenOf(POD), " waited, backoff 3.00 s, running 2.00 s");
+  assert.equal(spokenOf(POD), "3.00 s waited, backoff 3.00 s, running 2.00 s");
   const group = {key: "group:shop/web", kind: "group", name: "shop/web", count: 3, waited: 4 * S};
-  assert.equal(spokenOf(group), " pods, waited 4.00 s together");
+  assert.equal(spokenOf(group), "3 pods, waited 4.00 s together");
 });
 
 test("the path is read out step by step", () => {
   const row = {key: "path", kind: "path", name: "path"};
-  assert.equal(spokenOf(row, PATH), ", grace b 8.00 s, grace b 1.00 s");
+  assert.equal(spokenOf(row, PATH), "9.00 s, grace b 8.00 s, grace b 1.00 s");
 });
 
 test("a label mutes what comes before the name", () => {
