@@ -1,4 +1,5 @@
 /** Prints every message of static/js as JSON: [{path, function, messages, comments}], in the order of the files. */
+import process from "node:process";
 import {readFileSync, readdirSync} from "node:fs";
 
 import * as espree from "espree";
@@ -30,10 +31,10 @@ function take(path, {type, callee, arguments: given, loc}, notes) {
   found.push({path, function: callee.name, messages, comments: note ? [note] : []});
 }
 
-function visit(node, take) {
-  if (typeof node?.type === "string") take(node);
+function visit(node, each) {
+  if (typeof node?.type === "string") each(node);
   for (const [key, value] of Object.entries(node ?? {}))
-    if (value && typeof value === "object" && key !== "loc") visit(value, take);
+    if (value && typeof value === "object" && key !== "loc") visit(value, each);
 }
 
 function listed(folder) {

@@ -12,6 +12,13 @@ import {treeOf} from "./htm.js";
 const LETTER = /\p{L}/u;
 /** Names as code writes them, which no language changes: ReplicaSet, nodeName, Gate=true, pod/shop/web-1, YAML. */
 const NAMES = /\b[\w.-]+[=/][\w./=,-]*|\b[\w-]+(?:\.[\w-]+)+|\b\p{L}\p{Ll}+(?:\p{Lu}\p{Ll}*)+\b|\b\p{Lu}{2,}\b/gu;
+/** Phases, conditions, points and codes of Kubernetes that are one word of English. */
+const KUBERNETES = new Set([
+  ...["Available", "Bound", "Failed", "Lost", "Pending", "Ready", "Released", "Running", "Succeeded", "Terminating"],
+  ...["Assume", "Bind", "Filter", "Permit", "Pop", "Reserve", "Score", "Skip", "Success"],
+]);
+/** A part of a sentence, or a place that stands in a word or at another place. */
+const FRAGMENT = /^[\s,;:.]|\s$|\p{L}\{|\}\p{L}|\}\{/u;
 /** A word beside another one, or beside a place: not an id, a class or a path. */
 const WORDS = /\p{L}{2,}[,;:.]? (?=\p{L}|$)|^ \p{L}{2,}|\p{L}{2,}[.!?…]$/u;
 /** What stands between two places of a sentence or the members of a list. */
@@ -45,7 +52,7 @@ const CODE_CALLS = new Set([
 ]);
 const SENTENCE_CALLS = /(Words|Sentence)$/;
 
-const wordsIn = (text) => text.replace(NAMES, "");
+const wordsIn = (text) => text.replace(NAMES, "").replace(/\p{L}+/gu, (word) => (KUBERNETES.has(word) ? "" : word));
 const hasLetter = (text) => LETTER.test(wordsIn(text));
 const hasSentence = (text) => WORDS.test(wordsIn(text));
 
@@ -140,6 +147,9 @@ export const whole = {
     schema: [],
     messages: {
       literal: "The message of a catalogue is a literal.",
+      fragment: "“{{text}}” is a part of a sentence: write the whole one.",
+      name: "“{{text}}” is Kubernetes' own name: it is in no catalogue.",
+      plural: "What shows a {count} has plural forms: ngettext.",
       place: "Words are no place of a sentence: write one whole sentence for each case.",
       glued: "Write one sentence with named places in place of parts: gettext, or listText, sentences and clauses.",
       joined: "Join with listText, sentences or clauses of lib/words.js.",
@@ -181,8 +191,17 @@ const isSeparator = (node) => typeof node?.value === "string" && /[,;:.] | \p{L}
 function checkCall(node, many, {report, scopeOf}) {
   const messages = node.arguments.slice(0, many);
   if (messages.some(({type, value}) => type !== "Literal" || typeof value !== "string")) report(node, "literal");
+  messages.forEach((message) => checkMessage(message, node.callee.name === "ngettext", report));
   const places = node.arguments[node.callee.name === "ngettext" ? 3 : 1];
   for (const {value} of places?.properties ?? []) if (hasWords(value, scopeOf)) report(value, "place");
+}
+
+function checkMessage(message, isPlural, report) {
+  const text = String(message.value);
+  if (FRAGMENT.test(text.replace(/<\/?\w+>/g, ""))) report(message, "fragment", {text});
+  else if (!hasLetter(text.replace(/\{\w+\}/g, "")) && LETTER.test(text.replace(/\{\w+\}/g, "")))
+    report(message, "name", {text});
+  if (!isPlural && text.includes("{count}")) report(message, "plural");
 }
 
 /** Whether the value of a place is words of ours: written here, or in the variable that it names. */

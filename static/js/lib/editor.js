@@ -11,18 +11,16 @@ import {EditorView, hoverTooltip} from "@codemirror/view";
 import {tags} from "@lezer/highlight";
 import {basicSetup} from "codemirror";
 
-import {gettext} from "./words.js";
-
 const LOOK = EditorView.theme({
   "&": {color: "var(--ink)", backgroundColor: "var(--surface)", fontSize: "var(--t-small)", height: "100%"},
   ".cm-scroller": {fontFamily: "var(--font-mono)", lineHeight: "1.55", overflow: "auto"},
   ".cm-content": {caretColor: "var(--ink)"},
   ".cm-cursor": {borderLeftColor: "var(--ink)"},
-  "&.cm-focused": {outline: gettext("2px solid var(--focus)"), outlineOffset: "-2px"},
+  "&.cm-focused": {outline: "2px solid var(--focus)", outlineOffset: "-2px"},
   ".cm-gutters": {
     backgroundColor: "var(--surface-sunk)",
     color: "var(--ink-3)",
-    borderRight: gettext("1px solid var(--line)"),
+    borderRight: "1px solid var(--line)",
   },
   ".cm-activeLine": {backgroundColor: "transparent"},
   ".cm-activeLineGutter": {backgroundColor: "var(--surface-sel)"},
@@ -32,7 +30,7 @@ const LOOK = EditorView.theme({
   ".cm-tooltip": {
     backgroundColor: "var(--surface)",
     color: "var(--ink)",
-    border: gettext("1px solid var(--line-strong)"),
+    border: "1px solid var(--line-strong)",
     borderRadius: "var(--r-3)",
     boxShadow: "var(--shadow-2)",
     fontSize: "var(--t-small)",
@@ -51,7 +49,7 @@ const LOOK = EditorView.theme({
   ".cm-foldPlaceholder": {
     backgroundColor: "var(--surface-sunk)",
     color: "var(--ink-2)",
-    border: gettext("1px solid var(--line)"),
+    border: "1px solid var(--line)",
   },
 });
 

@@ -86,13 +86,15 @@ export function gettextOf(message, facts) {
   return message && gettext(message, Object.fromEntries(names.map((name) => [name, facts[name]])));
 }
 
+/* eslint-disable words/whole -- what stands between texts is a message of its own */
+
 /** Texts in a row: "a, b, c". @param {Iterable<string | number>} texts @returns {string} */
 export function listText(texts) {
   // Translators: Stands between the members of a list.
   return [...texts].join(gettext(", "));
 }
 
-/** Nodes of a page in a row, as `listed`. @param {any[]} nodes @returns {any[]} */
+/** Nodes of a page in a row, as `listText`. @param {any[]} nodes @returns {any[]} */
 export function listParts(nodes) {
   return nodes.flatMap((node, i) => (i === 0 ? [node] : [gettext(", "), node]));
 }
@@ -108,6 +110,8 @@ export function clauses(texts) {
   // Translators: Stands between two parts of a sentence of which each could be one.
   return [...texts].filter(Boolean).join(gettext("; "));
 }
+
+/* eslint-enable words/whole */
 
 /** A text with the name of what it is about: "web: no node fits"; the name alone where there is no text. */
 export function labelled(name, text) {

@@ -1,6 +1,4 @@
-import {gettext} from "../../lib/words.js";
-
-const OPERATED_BY_SPACE = gettext("button, a, summary, input, select, textarea");
+const OPERATED_SELECTOR = "button, a, summary, input, select, textarea";
 
 /** 1 to 9 answer, the arrows turn, Space plays; focused buttons keep their own keys. */
 export function connectKeys(reader) {
@@ -8,7 +6,7 @@ export function connectKeys(reader) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = /** @type {Element} */ (event.target);
     if (document.querySelector("dialog[open]") || target.closest("input, select, textarea")) return;
-    if (event.key === " " && target.closest(OPERATED_BY_SPACE)) return;
+    if (event.key === " " && target.closest(OPERATED_SELECTOR)) return;
     const act = actionOf(reader, event.key);
     if (!act) return;
     event.preventDefault();

@@ -2,7 +2,6 @@ import {batch, computed, effect, signal} from "@preact/signals";
 
 import {RunApi, readJson, streamUrl} from "../../lib/api.js";
 import {pause} from "../../lib/pause.js";
-import {gettext} from "../../lib/words.js";
 import {mayGoOn, momentShown, stepOf} from "../../model/lesson/reading.js";
 import {RunSession} from "../session/run_session.js";
 import {keep, readKept} from "./kept.js";
@@ -196,7 +195,7 @@ export class Reader {
     if (!to || !session) return;
     const move = (this.moves += 1);
     const from = session.model.seq;
-    if (matchMedia(gettext("(prefers-reduced-motion: reduce)")).matches || from >= to) {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches || from >= to) {
       await this.show(name);
       return;
     }

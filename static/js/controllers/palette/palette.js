@@ -7,7 +7,7 @@ import {Palette} from "../../views/palette/palette.js";
 
 // A field of the page that / leads to.
 const HAS_OWN_FIELD = '[aria-keyshortcuts="/"]';
-const IS_WRITTEN_INTO = gettext("input, select, textarea, [contenteditable], dialog[open] *");
+const WRITTEN_SELECTOR = "input, select, textarea, [contenteditable], dialog[open] *";
 
 /** What pages add to the entries of all pages. @type {((query: string) => object[])[]} */
 const sources = [];
@@ -33,7 +33,7 @@ export function connectPalette() {
     const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
     const isSlash = event.key === "/" && isPlain && !document.querySelector(HAS_OWN_FIELD);
     const target = /** @type {Element} */ (event.target);
-    if (event.defaultPrevented || !(isCommand || (isSlash && !target.closest(IS_WRITTEN_INTO)))) return;
+    if (event.defaultPrevented || !(isCommand || (isSlash && !target.closest(WRITTEN_SELECTOR)))) return;
     event.preventDefault();
     open();
   });

@@ -1,7 +1,6 @@
 import {effect, signal} from "@preact/signals";
 
 import {Asking} from "../../lib/asking.js";
-import {gettext} from "../../lib/words.js";
 import {nextParting} from "../../model/run/two_boards.js";
 import {SECOND} from "../../model/shared/format.js";
 
@@ -113,9 +112,7 @@ export class Comparison {
   #missing() {
     const {run, model, playhead, isWaiting} = this.session;
     if (isWaiting) return null;
-    const key = playhead.past.value
-      ? gettext("at {at}", {at: model.at})
-      : gettext("newest {seq} {status}", {seq: model.seq, status: run.value.status});
+    const key = playhead.past.value ? `at ${model.at}` : `newest ${model.seq} ${run.value.status}`;
     return key === this.key ? null : key;
   }
 

@@ -1,7 +1,5 @@
 import {computed, effect, signal} from "@preact/signals";
 
-import {gettext} from "../../lib/words.js";
-
 const WAIT_MS = 120;
 
 /**
@@ -48,10 +46,10 @@ export class Manifest {
   /** Changes with every event shown in the past, and at the newest with every event about the object. */
   #key() {
     const seq = this.#seq();
-    if (seq !== null) return gettext("at {seq}", {seq});
+    if (seq !== null) return ["at", seq].join(" ");
     const {events, entities} = this.session.model.run;
     const newest = events.find(({object}) => object === this.id)?.seq ?? 0;
-    return gettext("newest {newest} {has}", {newest, has: entities.has(this.id)});
+    return ["newest", newest, entities.has(this.id)].join(" ");
   }
 
   /** Never shows a manifest of another event; at the newest event the old version stays while the new one loads. */

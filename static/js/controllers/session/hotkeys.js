@@ -1,9 +1,8 @@
 import {element, optional} from "../../lib/dom.js";
-import {gettext} from "../../lib/words.js";
 import {copyLink} from "../palette/palette.js";
 
 // What Space itself presses, opens or writes into.
-const OPERATED_BY_SPACE = gettext('button, summary, input, select, textarea, [contenteditable], [role="button"]');
+const OPERATED_SELECTOR = 'button, summary, input, select, textarea, [contenteditable], [role="button"]';
 
 /**
  * Keyboard shortcuts of all pages of a run. Fields and focused buttons handle their keys themselves. The slider of the
@@ -41,7 +40,7 @@ export function connectHotkeys(session) {
       return;
     }
     if (event.key === " ") {
-      if (!target.closest(OPERATED_BY_SPACE)) act(actions, event);
+      if (!target.closest(OPERATED_SELECTOR)) act(actions, event);
       return;
     }
     if (target.closest("input, select, textarea, [contenteditable], canvas")) return;

@@ -421,7 +421,7 @@ function hostFacts({host, score}, {isDrawn}) {
   return [
     host.tied.length > 1 &&
       figure(
-        isDrawn ? gettext("1 in {count}", {count: host.tied.length}) : count(host.tied.length),
+        isDrawn ? gettext("1 in {all}", {all: host.tied.length}) : count(host.tied.length),
         isDrawn ? gettext("was the chance of each") : gettext("nodes have the highest total"),
       ),
     terms([

@@ -54,7 +54,7 @@ function bandsOf(steps) {
   const rounds = has("bindqueue");
   const bands = [
     {title: gettext("scheduling cycle"), isReal: false, names: [...DECIDED, ...(rounds ? [] : RESERVED)]},
-    ...(rounds ? [{title: gettext("BindQueue"), isReal: true, names: ["bindqueue", ...RESERVED]}] : []),
+    ...(rounds ? [{title: "BindQueue", isReal: true, names: ["bindqueue", ...RESERVED]}] : []),
     {title: gettext("binding cycle"), isReal: true, names: BINDING},
     {title: gettext("afterwards"), isReal: true, names: AFTER},
   ];

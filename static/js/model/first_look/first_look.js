@@ -12,6 +12,7 @@ const DECISIONS = {
   refusals: gettext("pods that a scheduler refused, as Events say: the model gives the same reasons"),
   placements: gettext("running pods: the model accepts the node that they are on"),
 };
+/** @type {[string, (number: number) => string][]} */
 const COUNTED = [
   ["Node", (number) => ngettext("{count} node", "{count} nodes", number)],
   ["Pod", (number) => ngettext("{count} pod", "{count} pods", number)],
@@ -51,10 +52,8 @@ export function readingFacts({read, report}) {
   ];
   if (!report) return facts;
   const size = sum(report.files.map((file) => file.bytes ?? 0));
-  const files = ngettext("{count} file, {size}", "{count} files, {size}", report.files.length, {
-    size: `${bytes(size)}B`,
-  });
-  return [files, ...facts];
+  const files = ngettext("{count} file", "{count} files", report.files.length);
+  return [listText([files, `${bytes(size)}B`]), ...facts];
 }
 
 /**
@@ -144,7 +143,7 @@ export function nodeLook({state, note}) {
 
 /** "02:31:08 UTC" of an RFC 3339 time in UTC. */
 export function clockTime(instant) {
-  return gettext("{time} UTC", {time: instant.slice(11, 19)});
+  return `${instant.slice(11, 19)} UTC`;
 }
 
 /** What was read, without the kinds that are left aside. */

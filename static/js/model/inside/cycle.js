@@ -7,26 +7,26 @@ import {gettext} from "../../lib/words.js";
 
 /** The steps in upstream's order, and the phases of the answer that each one is made of. */
 const STEPS = [
-  {id: "pop", title: gettext("Pop"), phases: ["pop"]},
+  {id: "pop", title: "Pop", phases: ["pop"]},
   {id: "snapshot", title: gettext("Snapshot"), phases: ["snapshot"]},
   {id: "order", title: gettext("Node order"), phases: ["order"]},
-  {id: "prefilter", title: gettext("PreFilter"), phases: ["pre_filter"]},
-  {id: "filter", title: gettext("Filter"), phases: ["filter"]},
-  {id: "postfilter", title: gettext("PostFilter"), phases: ["post_filter"]},
-  {id: "score", title: gettext("Score"), phases: ["score"]},
+  {id: "prefilter", title: "PreFilter", phases: ["pre_filter"]},
+  {id: "filter", title: "Filter", phases: ["filter"]},
+  {id: "postfilter", title: "PostFilter", phases: ["post_filter"]},
+  {id: "score", title: "Score", phases: ["score"]},
   {id: "host", title: gettext("Select host"), phases: ["host"]},
-  {id: "assume", title: gettext("Assume, Reserve"), phases: ["assume", "reserve"]},
-  {id: "permit", title: gettext("Permit"), phases: ["permit"]},
-  {id: "prebind", title: gettext("PreBind"), phases: ["pre_bind"]},
-  {id: "bind", title: gettext("Bind"), phases: ["bind", "post_bind"]},
+  {id: "assume", title: "Assume, Reserve", phases: ["assume", "reserve"]},
+  {id: "permit", title: "Permit", phases: ["permit"]},
+  {id: "prebind", title: "PreBind", phases: ["pre_bind"]},
+  {id: "bind", title: "Bind", phases: ["bind", "post_bind"]},
 ];
 
 /** v1.11 has no extension points: before it assumes a pod, its volumes go through the BindQueue. */
 const WITH_BIND_QUEUE = [
   ...STEPS.slice(0, 8),
-  {id: "bindqueue", title: gettext("BindQueue"), phases: ["bind_queue", "reserve"]},
-  {id: "assume", title: gettext("Assume"), phases: ["assume"]},
-  {id: "bind", title: gettext("Bind"), phases: ["bind"]},
+  {id: "bindqueue", title: "BindQueue", phases: ["bind_queue", "reserve"]},
+  {id: "assume", title: "Assume", phases: ["assume"]},
+  {id: "bind", title: "Bind", phases: ["bind"]},
 ];
 
 /** What runs beside the next cycles. */

@@ -98,7 +98,7 @@ export function spentIn(answer) {
   return [
     {title: gettext("queued"), family: "held", ns: at("pop") - answer.pop.timestamp},
     {title: gettext("cycle"), family: "working", ns: assumed - at("pop")},
-    {title: gettext("PreBind"), family: "clock", ns: looked - assumed},
-    {title: gettext("Bind"), family: "promised", ns: bound === null ? 0 : bound - looked},
+    {title: "PreBind", family: "clock", ns: looked - assumed},
+    {title: "Bind", family: "promised", ns: bound === null ? 0 : bound - looked},
   ].filter(({ns}) => ns > 0);
 }

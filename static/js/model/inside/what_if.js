@@ -1,5 +1,5 @@
 /** What a cycle would have decided, had its pod asked for another amount, as lines over the amounts. */
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {amount as amountText, count, parseId} from "../shared/format.js";
 
 const LINES = 3;
@@ -50,7 +50,7 @@ export function lineName({nodes}) {
   if (!second) return first;
   return others.length === 0
     ? `${first} = ${second}`
-    : gettext("{first} and {count} more", {first, count: count(nodes.length - 1)});
+    : ngettext("{first} and {count} more", "{first} and {count} more", nodes.length - 1, {first});
 }
 
 /** Places in a box: `x` of an amount, `y` of a total. */

@@ -122,12 +122,12 @@ export const VOLUME = {
   follows: "volume",
   dots: [[624, 292]],
   states: [
-    {key: "pending", title: gettext("Pending"), mark: "pending", family: "clock", at: [12, 96], width: 126},
-    {key: "available", title: gettext("Available"), mark: "available", family: "ready", at: [186, 96], width: 126},
+    {key: "pending", title: "Pending", mark: "pending", family: "clock", at: [12, 96], width: 126},
+    {key: "available", title: "Available", mark: "available", family: "ready", at: [186, 96], width: 126},
     {key: "half", title: gettext("half-bound"), mark: "half", family: "promised", at: [360, 96], width: 126},
-    {key: "bound", title: gettext("Bound"), mark: "vbound", family: "settled", at: [534, 96], width: 126},
-    {key: "failed", title: gettext("Failed"), mark: "failed", family: "stuck", at: [360, 222], width: 126},
-    {key: "released", title: gettext("Released"), mark: "released", family: "held", at: [534, 222], width: 126},
+    {key: "bound", title: "Bound", mark: "vbound", family: "settled", at: [534, 96], width: 126},
+    {key: "failed", title: "Failed", mark: "failed", family: "stuck", at: [360, 222], width: 126},
+    {key: "released", title: "Released", mark: "released", family: "held", at: [534, 222], width: 126},
   ],
   edges: [
     {moves: ["pending>available"], path: "M138 116H184", text: [161, 88, "middle", "unclaimed"]},
@@ -156,10 +156,10 @@ export const CLAIM = {
   follows: "claim",
   dots: [[14, 96]],
   states: [
-    {key: "pending", title: gettext("Pending"), mark: "pending", family: "clock", at: [60, 76]},
+    {key: "pending", title: "Pending", mark: "pending", family: "clock", at: [60, 76]},
     {key: "half", title: gettext("half-bound"), mark: "half", family: "promised", at: [280, 76]},
-    {key: "bound", title: gettext("Bound"), mark: "vbound", family: "settled", at: [500, 76]},
-    {key: "lost", title: gettext("Lost"), mark: "lost", family: "stuck", at: [500, 212]},
+    {key: "bound", title: "Bound", mark: "vbound", family: "settled", at: [500, 76]},
+    {key: "lost", title: "Lost", mark: "lost", family: "stuck", at: [500, 212]},
   ],
   edges: [
     {moves: [">pending"], path: "M20 96H58"},

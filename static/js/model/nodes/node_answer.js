@@ -25,7 +25,7 @@ const PRESSURE = {
 
 const STUCK = /** @type {const} */ ({state: "stuck", mark: "no", family: "stuck"});
 const WAITING = /** @type {const} */ ({state: "waiting", mark: "ok", family: "clock"});
-const WELL = /** @type {const} */ ({state: "well", mark: "ok", family: "settled", words: gettext("Ready")});
+const WELL = /** @type {const} */ ({state: "well", mark: "ok", family: "settled", words: "Ready"});
 
 /** How long, in ns, an unneeded volume may wait for its unmount before the page mentions it. */
 const PATIENCE = 10e9;
@@ -75,7 +75,7 @@ function notReady(name, node, pods) {
   const there = [...pods.values()].filter(({node: place}) => place === name).length;
   return {
     ...STUCK,
-    words: gettext("NotReady"),
+    words: "NotReady",
     pod: null,
     sentence: gettext("{name} is not Ready: its kubelet does not report, so no pod is started or stopped here.", {
       name,
@@ -194,7 +194,7 @@ function waiting(rows, at) {
         );
   return {
     ...WAITING,
-    words: gettext("Ready"),
+    words: "Ready",
     pod: `pod/${first.pod}`,
     sentence,
     figure: {value: moment(at - first.since), words: gettext("s so far")},
@@ -208,7 +208,7 @@ function attaching(rows, at) {
   const [pod, since] = row.desired[0];
   return {
     ...WAITING,
-    words: gettext("Ready"),
+    words: "Ready",
     pod: `pod/${pod}`,
     sentence: gettext("{name} is being attached for {pod}.", {name: row.name, pod}),
     figure: {value: moment(at - since), words: gettext("s so far")},

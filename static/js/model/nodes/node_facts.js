@@ -1,11 +1,11 @@
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, labelled, listText} from "../../lib/words.js";
 import {byName} from "../shared/format.js";
 import {isTerminating} from "../shared/terminating.js";
 
 /** The states of a node, such as Ready or cordoned, as [mark, family, words]. */
 export function nodeStates(node) {
   if (!node) return [["expired", "held", gettext("does not exist at this moment")]];
-  const found = [node.ready ? ["ok", "settled", gettext("Ready")] : ["no", "stuck", gettext("NotReady")]];
+  const found = [node.ready ? ["ok", "settled", "Ready"] : ["no", "stuck", "NotReady"]];
   if (node.unschedulable) found.push(["gated", "held", gettext("cordoned")]);
   if (isTerminating(node)) found.push(["victim", "stuck", gettext("terminating")]);
   return found;
@@ -17,8 +17,8 @@ export function nodeFacts(node) {
   return [
     node.zone ? gettext("zone {zone}", {zone: node.zone}) : gettext("no zone"),
     taints.length > 0 ? listText(taints) : gettext("no taints"),
-    gettext("volumesInUse: {count}", {count: node.volumes_in_use?.length ?? 0}),
-    gettext("volumesAttached: {count}", {count: node.volumes_attached?.length ?? 0}),
+    labelled("volumesInUse", node.volumes_in_use?.length ?? 0),
+    labelled("volumesAttached", node.volumes_attached?.length ?? 0),
   ].join(" · ");
 }
 

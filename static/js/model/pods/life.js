@@ -80,7 +80,7 @@ const LANES = [
   },
   {
     key: "running",
-    title: gettext("Running"),
+    title: "Running",
     mark: "run",
     family: "settled",
     look: "",
@@ -88,7 +88,7 @@ const LANES = [
   },
   {
     key: "ending",
-    title: gettext("Terminating"),
+    title: "Terminating",
     mark: "victim",
     family: "stuck",
     look: "open",

@@ -38,7 +38,7 @@ export function foldSkipped({columns, rows}) {
     ...row,
     cells: row.cells && [...row.cells.filter(stays), {kind: "skip", verdict: null}],
   }));
-  const fold = {name: gettext("{count} skipped", {count: idle.length}), skipped: true, folded: idle};
+  const fold = {name: ngettext("{count} skipped", "{count} skipped", idle.length), skipped: true, folded: idle};
   return {columns: [...columns.filter(stays), fold], rows: kept};
 }
 
@@ -157,7 +157,7 @@ function sum(resource, {allocatable, used, requested, short}, pod) {
     {label: gettext("Requested by other pods"), value: `− ${value(used)}`, look: ""},
     {label: gettext("Free"), value: value(allocatable - used), look: "total"},
     {label: gettext("Requested by {pod}", {pod}), value: value(requested), look: ""},
-    {label: gettext("Short by"), value: value(short), look: gettext("total short")},
+    {label: gettext("Short by"), value: value(short), look: "total short"},
   ];
 }
 

@@ -10,8 +10,7 @@ export const PARTS = ["events", "objects", "time", "memory"];
 /** How much was used of a part, as people read it. */
 export function usedText(part, amount) {
   if (part === "time") return `${timeText(amount)}`;
-  if (part === "memory")
-    return amount ? gettext("{number} MiB", {number: count(Math.round(amount / MIB))}) : gettext("not measured yet");
+  if (part === "memory") return amount ? `${count(Math.round(amount / MIB))} MiB` : gettext("not measured yet");
   return count(amount);
 }
 

@@ -7,8 +7,8 @@ import {Histogram} from "./timeline.js";
 /** The titles of the numbers of a comparison. */
 export const MEASURES = {
   pods: gettext("Pods"),
-  bound: gettext("Bound"),
-  pending: gettext("Pending"),
+  bound: "Bound",
+  pending: "Pending",
   bindings: gettext("Bindings"),
   "time to bind, median": gettext("Time to bind, median"),
   "time to bind, worst": gettext("Time to bind, worst"),

@@ -1,17 +1,22 @@
 /** What can be let fail on purpose, from the page of an object: the same faults as those of scenarios and commands. */
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, gettextNoop, gettextOf, listText} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
 
-const ATTACHES = [
-  ["attach", "attach"],
-  ["detach", "detach"],
-];
-const MOUNTS = [
-  ["mount_device", gettext("mount of a device")],
-  ["mount", "mount"],
-  ["unmount", "unmount"],
-  ["unmount_device", gettext("unmount of a device")],
-];
+/** What fails where: of a volume, on a node, or for the object itself. */
+const CALLS = {
+  attach: [gettextNoop("Fail the next attach of {name}"), gettextNoop("Fail the next attach here")],
+  detach: [gettextNoop("Fail the next detach of {name}"), gettextNoop("Fail the next detach here")],
+  mount_device: [
+    gettextNoop("Fail the next mount of a device of {name}"),
+    gettextNoop("Fail the next mount of a device here"),
+  ],
+  mount: [gettextNoop("Fail the next mount of {name}"), gettextNoop("Fail the next mount here")],
+  unmount: [gettextNoop("Fail the next unmount of {name}"), gettextNoop("Fail the next unmount here")],
+  unmount_device: [
+    gettextNoop("Fail the next unmount of a device of {name}"),
+    gettextNoop("Fail the next unmount of a device here"),
+  ],
+};
 
 /**
  * The failures to choose from, as {text, body, asks}. `asks` is the field of the fault that has yet to be filled in
@@ -22,10 +27,11 @@ export function failuresOf(id, {entities}) {
   if (kind === "node") return nodeFailures(name, entities.get(id));
   if (kind === "volume")
     return [
-      ...calls({volume: name}, gettext("of {name}", {name})),
-      repeated("delete", gettext("deletion of its storage"), {volume: name}, ""),
+      ...Object.entries(CALLS).map(([call, [text]]) => repeated(call, gettextOf(text, {name}), {volume: name})),
+      repeated("delete", gettext("Fail the next deletion of its storage"), {volume: name}),
     ];
-  if (kind === "claim") return [repeated("provision", gettext("provisioning of its volume"), {claim: key}, "")];
+  if (kind === "claim")
+    return [repeated("provision", gettext("Fail the next provisioning of its volume"), {claim: key})];
   if (kind === "pod") return podFailures(id, entities.get(id));
   return [];
 }
@@ -52,7 +58,7 @@ function nodeFailures(name, node) {
       asks: {...driver, name: "register"},
     },
     {text: gettext("Provision nothing for it any more"), body: fault({full: name})},
-    ...calls({node: name}, "here"),
+    ...Object.entries(CALLS).map(([call, [, text]]) => repeated(call, gettextOf(text, {}), {node: name})),
   ];
 }
 
@@ -60,8 +66,8 @@ function podFailures(id, pod) {
   const {namespace} = parseId(id);
   const named = Object.entries(KIND_NAMES).flatMap(([kind, label]) =>
     [
-      ["missing", gettext("Let a {label} be missing", {label})],
-      ["present", gettext("Let a {label} be there again", {label})],
+      ["missing", gettext("Let a {kind} be missing", {kind: label})],
+      ["present", gettext("Let a {kind} be there again", {kind: label})],
     ].map(([name, text]) => ({
       text,
       body: fault({[name]: ""}),
@@ -74,13 +80,9 @@ function podFailures(id, pod) {
 
 const KIND_NAMES = {secret: "Secret", configmap: "ConfigMap", serviceaccount: "ServiceAccount"};
 
-function calls(where, words) {
-  return [...ATTACHES, ...MOUNTS].map(([call, text]) => repeated(call, text, where, words));
-}
-
-function repeated(call, text, where, words) {
+function repeated(call, text, where) {
   return {
-    text: gettext("Fail the next {text} {words}", {text, words}).trim(),
+    text,
     body: fault({fail: call, ...where}),
     asks: {name: "times", label: gettext("Times"), type: "number", value: 1},
   };

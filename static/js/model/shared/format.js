@@ -38,7 +38,7 @@ export function ratio(resource, part, whole) {
 
 /** An amount of a resource in words: "1500m CPU", "3 Gi", "2 nvidia.com/gpu". */
 export function amount(resource, value) {
-  if (resource === "cpu") return gettext("{cpu} CPU", {cpu: cpu(value)});
+  if (resource === "cpu") return `${cpu(value)} CPU`;
   if (resource === "memory") return bytes(value);
   if (isBytes(resource)) return `${bytes(value)} ${resource}`;
   return `${value} ${resource}`;

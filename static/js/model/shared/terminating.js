@@ -6,7 +6,7 @@ const VOLUME_PROTECTION = "kubernetes.io/pv-protection";
 const ATTACHER = "external-attacher/";
 
 /** The look of an object that is deleted but still has finalizers. */
-export const TERMINATING = {mark: "victim", family: "stuck", text: gettext("Terminating")};
+export const TERMINATING = {mark: "victim", family: "stuck", text: "Terminating"};
 
 /** Whether an object is being deleted. */
 export function isTerminating(object) {

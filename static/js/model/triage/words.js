@@ -82,7 +82,7 @@ function shortTimes(text) {
 /** A time of day, with its date where it is not the day of `instant`; "" for no time. */
 export function clock(time, instant) {
   if (!time) return "";
-  const at = gettext("{time} UTC", {time: time.slice(11, 16)});
+  const at = `${time.slice(11, 16)} UTC`;
   return time.slice(0, 10) === instant.slice(0, 10) ? at : `${time.slice(0, 10)} ${at}`;
 }
 

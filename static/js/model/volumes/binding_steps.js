@@ -86,8 +86,8 @@ function bound(binding, {status}) {
   }
   if (state === "lost") return timed(events.findLast(({changes}) => changes?.[claimId]?.phase === "Lost"));
   if (state !== "half" || hasLostVolume(binding)) return {};
-  const count = Object.values(doneWrites(binding)).filter(Boolean).length;
-  return {what: gettext("{count} of 4 writes done, two on each object", {count})};
+  const done = Object.values(doneWrites(binding)).filter(Boolean).length;
+  return {what: gettext("{done} of 4 writes done, two on each object", {done})};
 }
 
 /** What the events add to the step Use. */

@@ -30,12 +30,12 @@ export function bindingMode(claim, entities) {
 
 /** Mark, family and words of each state. */
 export const CLAIM_LOOK = {
-  lost: {mark: "lost", family: "stuck", text: gettext("Lost")},
+  lost: {mark: "lost", family: "stuck", text: "Lost"},
   half: {mark: "half", family: "promised", text: gettext("half-bound")},
-  waiting: {mark: "pending", family: "clock", text: gettext("Pending")},
-  provisioning: {mark: "pending", family: "clock", text: gettext("Pending")},
-  pending: {mark: "pending", family: "clock", text: gettext("Pending")},
-  bound: {mark: "vbound", family: "settled", text: gettext("Bound")},
+  waiting: {mark: "pending", family: "clock", text: "Pending"},
+  provisioning: {mark: "pending", family: "clock", text: "Pending"},
+  pending: {mark: "pending", family: "clock", text: "Pending"},
+  bound: {mark: "vbound", family: "settled", text: "Bound"},
 };
 
 /** The look of a claim in this state, or that of a terminating object. */
@@ -262,7 +262,7 @@ function provisionStep(claim, state, volume) {
 }
 
 function bindStep(claim, state, {name, holder, volume}) {
-  const step = (status, mark, family, what) => ({name: gettext("Bind"), status, mark, family, what});
+  const step = (status, mark, family, what) => ({name: "Bind", status, mark, family, what});
   if (state === "bound") return step("done", "vbound", "settled", gettext("claim and volume refer to each other"));
   if (state === "lost") return step("now", "lost", "stuck", lostWords(name, volume));
   if (!name) return step("todo", "available", "held", gettext("no volume to bind to"));

@@ -1,4 +1,4 @@
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {stepRow} from "./step_rows.js";
 
 const PLANS = {
@@ -15,9 +15,8 @@ export function reclaimStep(binding) {
   const {phase, reclaim, deleting} = volume;
   const entered = last((patch) => patch?.phase === phase);
   if (phase === "Failed") {
-    const reason = entered?.message ? `: ${entered.message}` : "";
     return since(entered, {
-      ...stepRow("failed", "Reclaim", gettext("{reclaim} failed{reason}", {reclaim, reason})),
+      ...stepRow("failed", "Reclaim", labelled(gettext("{reclaim} failed", {reclaim}), entered?.message)),
       status: "now",
     });
   }

@@ -1,4 +1,4 @@
-import {gettext} from "../../lib/words.js";
+import {ngettext} from "../../lib/words.js";
 
 /**
  * Rows of the steps of a binding: {name, status, mark, family, what, parts}, and `at` and `seq` for what
@@ -8,7 +8,7 @@ import {gettext} from "../../lib/words.js";
 const LOOKS = {
   done: {status: "done", mark: "vbound", family: "settled"},
   todo: {status: "todo", mark: "available", family: "held"},
-  failed: {status: gettext("now fail"), mark: "failed", family: "stuck"},
+  failed: {status: "now fail", mark: "failed", family: "stuck"},
 };
 
 /** How many rows of a step are listed; of more, the newest. */
@@ -30,6 +30,6 @@ export function appendRow(rows, row) {
 /** The newest rows, after a note of how many earlier ones are left out. */
 export function newestRows(rows) {
   if (rows.length <= LISTED) return rows;
-  const note = gettext("{count} earlier, in the timeline", {count: rows.length - LISTED});
+  const note = ngettext("{count} earlier, in the timeline", "{count} earlier, in the timeline", rows.length - LISTED);
   return [{...stepRow("done", "", note), family: "held"}, ...rows.slice(-LISTED)];
 }

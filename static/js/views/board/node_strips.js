@@ -1,7 +1,7 @@
 import {useEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, labelled} from "../../lib/words.js";
+import {gettext, labelled, ngettext} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {fullness, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
 import {cellAt, stripLayout} from "../../model/nodes/strip.js";
@@ -82,7 +82,7 @@ function Strip({session, asked, names, cell, zone, open, onOpen}) {
   };
   const hit = (event) => cellAt(layout, event.offsetX, event.offsetY);
   return html`<div class="stripbox"><canvas ref=${canvas} tabindex="0" role="img"
-    aria-label=${gettext("{count} nodes of {zone}; arrow keys move, Enter opens. A table of all nodes follows.", {count: names.length, zone: zoneTitle(zone)})}
+    aria-label=${ngettext("{count} node of {zone}; arrow keys move, Enter opens. A table of all nodes follows.", "{count} nodes of {zone}; arrow keys move, Enter opens. A table of all nodes follows.", names.length, {zone: zoneTitle(zone)})}
     style=${`width:${width}px;height:${layout.height}px`}
     onClick=${(event) => show(hit(event))}
     onMouseMove=${(event) => {
@@ -180,7 +180,7 @@ function palette(theme) {
       stuck: read("var(--stuck)"),
       settled: read("var(--settled)"),
       promised: read("var(--promised)"),
-      fits: read(gettext("color-mix(in srgb, var(--settled) 45%, var(--surface))")),
+      fits: read("color-mix(in srgb, var(--settled) 45%, var(--surface))"),
       ink: read("var(--ink)"),
     });
     probe.remove();

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {partOf, ticks} from "../../model/run/timeline.js";
 import {count, moment, tick as tickText} from "../../model/shared/format.js";
 import {Bars} from "../run/transport.js";
@@ -13,7 +13,7 @@ export function FilmTransport({player}) {
       <div class="keys"><a class="btn" href=${session.href("board", {cycle: null})}><${Icon} name="back" />${gettext("Back to the run")}</a>
         <span class="small mute fm-goes">${runWords(session.run.value)}</span></div>
       <${Place} player=${player} />
-      <div class="tail micro mute right">${gettext("{seq}{br}events", {seq: count(session.live.head.seq), br: html`<br />`})}</div>
+      <div class="tail micro mute right">${count(session.live.head.seq)}<br />${ngettext("event", "events", session.live.head.seq)}</div>
     </section>`;
 }
 

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {
   actsOf,
   asideRows,
@@ -97,7 +97,7 @@ function Read({look}) {
   const rows = readRows(look);
   const hasFiles = rows.some(({files}) => files.length > 0);
   return html`
-    <section class="sec" aria-labelledby="read"><div class="sechead"><h2 id="read">${gettext("Read")}</h2><span class="note">${gettext("{count} kinds", {count: count(look.read.length)})}</span></div>
+    <section class="sec" aria-labelledby="read"><div class="sechead"><h2 id="read">${gettext("Read")}</h2><span class="note">${ngettext("{count} kind", "{count} kinds", look.read.length)}</span></div>
       <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Table of what was read")}><table class="tbl ftab"><thead><tr><th>${gettext("Kind")}</th><th class="right">${gettext("Number")}</th><th>${gettext("State, as printed")}</th>${hasFiles && html`<th class="opt">${gettext("File")}</th>`}</tr></thead>
         <tbody>${rows.map(
           ({kinds, numbers, state, files}) => html`

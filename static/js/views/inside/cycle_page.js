@@ -28,7 +28,7 @@ function Body({session, cycle}) {
         <${Parts} session=${session} page="inside-scheduler" />
         <${Head} session=${session} cycle=${cycle} answer=${answer} />
         ${isShown ? html`<${Spine} cycle=${cycle} answer=${answer} steps=${steps} place=${place} />` : html`<${EmptySpine} cycle=${cycle} />`}
-        <p class="micro mute keysline"><kbd>←</kbd> <kbd>→</kbd> ${gettext("step, {_} {_2} cycle, {w} what if", {_: html`<kbd>[</kbd>`, _2: html`<kbd>]</kbd>`, w: html`<kbd>w</kbd>`})}</p>
+        <p class="micro mute keysline"><kbd>←</kbd> <kbd>→</kbd> ${gettext("step, {before} {after} cycle, {w} what if", {before: html`<kbd>[</kbd>`, after: html`<kbd>]</kbd>`, w: html`<kbd>w</kbd>`})}</p>
       </nav>
       <section class="stage" aria-label=${gettext("Step")}>${
         isShown

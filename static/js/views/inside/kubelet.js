@@ -127,9 +127,9 @@ export function KubeletMemory({step}) {
       )}</ol>`
     }
     <h4>${gettext("Populator after it")}</h4><dl class="memory">
-      <div><dt>${gettext("processedPods")}</dt><dd><b>${count(tick.processed)}</b></dd></div>
-      <div><dt>${gettext("hasAddedPods")}</dt><dd><b>${String(tick.has_added_pods)}</b></dd></div>
-      <div><dt>${gettext("loopSleepDuration")}</dt><dd><b>${gettext("100 ms")}</b></dd></div></dl>
-    <h4>${gettext("Node status")}</h4><dl class="memory"><div><dt>${gettext("volumesInUse")}</dt><dd><b>${count(tick.in_use)}</b></dd></div></dl>
+      <div><dt>processedPods</dt><dd><b>${count(tick.processed)}</b></dd></div>
+      <div><dt>hasAddedPods</dt><dd><b>${String(tick.has_added_pods)}</b></dd></div>
+      <div><dt>loopSleepDuration</dt><dd><b>${gettext("100 ms")}</b></dd></div></dl>
+    <h4>${gettext("Node status")}</h4><dl class="memory"><div><dt>volumesInUse</dt><dd><b>${count(tick.in_use)}</b></dd></div></dl>
     ${tick.ended.some(({retry_at: retry}) => retry !== null) && html`<h4>${gettext("Next try")}</h4><dl class="memory">${tick.ended.filter(({retry_at: retry}) => retry !== null).map((end, place) => html`<div key=${place}><dt class="cut">${end.operation}</dt><dd><b>${timeText(end.retry_at ?? 0)}</b></dd></div>`)}</dl>`}`;
 }

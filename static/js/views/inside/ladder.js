@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {operationLook} from "../../model/health/node_volumes.js";
 import {ticksOf} from "../../model/inside/tries.js";
 import {wordsOf} from "../../model/inside/words.js";
@@ -39,7 +39,7 @@ export function Ladder({ladder, at}) {
   const high = 34 + rows.length * ROW;
   const {title} = operationLook({name: operation});
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Tries")}><svg class="ladder" viewBox=${`0 0 ${WIDE} ${high}`} role="img" aria-label=${gettext("{title}: {count} tries", {title, count: rows.length})}>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Tries")}><svg class="ladder" viewBox=${`0 0 ${WIDE} ${high}`} role="img" aria-label=${ngettext("{title}: {count} try", "{title}: {count} tries", rows.length, {title})}>
       ${gridOf(from, end).map(
         (instant) =>
           html`<g key=${instant}><line x1=${x(instant)} x2=${x(instant)} y1="16" y2=${high - 12} class="grid" /><text x=${x(instant)} y="11" class="mid">${tickLabel(instant, end, from)}</text></g>`,

@@ -58,7 +58,7 @@ function PopStage({session, answer}) {
       <div key=${place} class="qlane"><div class="qname"><${Mark} name=${mark} family=${family} /><b>${title}</b><span class="mute">${order}</span></div>
         <div class="qslots">${place === from && html`<span class="qpod went">${parseId(`pod/${pod}`).name}<small>${gettext("priority {priority}", {priority: pop.priority})}</small></span>`}
           ${pop[place].slice(0, DRAWN_PODS).map((each) => html`<span key=${each.pod} class="qpod"><${PodLink} session=${session} podKey=${each.pod} /><small>${waitingWords(each)}</small></span>`)}
-          ${pop[place].length > DRAWN_PODS && html`<span class="mute small">${gettext("and {count} more", {count: count(pop[place].length - DRAWN_PODS)})}</span>`}
+          ${pop[place].length > DRAWN_PODS && html`<span class="mute small">${ngettext("and {count} more", "and {count} more", pop[place].length - DRAWN_PODS)}</span>`}
           ${pop[place].length === 0 && place !== from && html`<span class="mute">${gettext("empty")}</span>`}</div></div>`,
     )}</div>
     ${queue.before.length > 0 && html`<${Came} queue=${queue} />`}

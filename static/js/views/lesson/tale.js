@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {mayGoOn, progress, tally} from "../../model/lesson/reading.js";
 import {Mark} from "../shared/mark.js";
 import {PlainWords, Words} from "./words.js";
@@ -28,7 +28,7 @@ export function Tale({reader}) {
     <section class="tale" aria-label=${gettext("Text of the lesson")}>
       <${Head} reader=${reader} lesson=${lesson} />
       <div class="telling" aria-live="polite">
-        <p class="eyebrow">${gettext("Step {step} of {count}", {step: reader.step.value + 1, count: reader.steps.length})}</p>
+        <p class="eyebrow">${gettext("Step {number} of {all}", {number: reader.step.value + 1, all: reader.steps.length})}</p>
         <h2>${current.title}</h2>
         ${current.text.map((pieces, i) => html`<p class="para" key=${`${reader.step.value}-${i}`}><${Words} reader=${reader} pieces=${pieces} /></p>`)}
         <${More} reader=${reader} />
@@ -50,7 +50,7 @@ function Head({reader, lesson}) {
           step,
           i,
         ) => html`<button type="button" key=${i} data-state=${states[i]} aria-current=${i === reader.step.value ? "step" : undefined}
-          title=${step.title} aria-label=${gettext("Step {i}, {title}: {value}", {i: i + 1, title: step.title, value: STATES[states[i]]})} onClick=${() => reader.go(i)}>${states[i] === "ask" ? "?" : ""}</button>`,
+          title=${step.title} aria-label=${labelled(gettext("Step {number}, {title}", {number: i + 1, title: step.title}), STATES[states[i]])} onClick=${() => reader.go(i)}>${states[i] === "ask" ? "?" : ""}</button>`,
       )}</nav>
     </header>`;
 }
@@ -94,7 +94,7 @@ function Because({reader, ask, answer}) {
   const chosen = ask.options[answer];
   const right = ask.options.find((option) => option.right);
   return html`
-    <p class=${`verdict ${chosen.right ? "yes" : "not"}`}>${chosen.right ? html`<b>${gettext("Yes.")}</b>` : html`${gettext("<b>Not this time.</b>{value}The answer is: {value2}.", {b: (inner) => html`<b>${inner}</b>`, value: " ", value2: html`<${PlainWords} pieces=${right.text} />`})}`}</p>
+    <p class=${`verdict ${chosen.right ? "yes" : "not"}`}>${chosen.right ? html`<b>${gettext("Yes.")}</b>` : gettext("<b>Not this time.</b> The answer is: {answer}.", {b: (inner) => html`<b>${inner}</b>`, answer: html`<${PlainWords} pieces=${right.text} />`})}</p>
     ${chosen.why.length > 0 && html`<p><${Words} reader=${reader} pieces=${chosen.why} /></p>`}
     ${ask.because.length > 0 && html`<p><${Words} reader=${reader} pieces=${ask.because} /></p>`}`;
 }
@@ -107,7 +107,7 @@ function Foot({reader}) {
   return html`
     <footer class="talefoot">
       <button class="btn" type="button" disabled=${at === 0} onClick=${() => reader.back()}>${gettext("Back")}</button>
-      <span class="small mute keys"><kbd>1</kbd>–<kbd>9</kbd> ${gettext("answer, {_} {_2} turn, {Space} plays", {_: html`<kbd>←</kbd>`, _2: html`<kbd>→</kbd>`, Space: html`<kbd>Space</kbd>`})}</span>
+      <span class="small mute keys"><kbd>1</kbd>–<kbd>9</kbd> ${gettext("answer, {left} {right} turn, {space} plays", {left: html`<kbd>←</kbd>`, right: html`<kbd>→</kbd>`, space: html`<kbd>Space</kbd>`})}</span>
       ${
         isLast && !isOpen
           ? html`<a class="btn primary" href=${reader.after ? `/lessons/${reader.after}/` : "/lessons/"}>${reader.after ? gettext("Next lesson") : gettext("All lessons")}</a>`

@@ -52,7 +52,7 @@ export function Diagram({machine, tally, exists, moves, here, isEnding, onState}
 function Edge({edge, light, exists, family}) {
   const times = light.taken.get(edge) ?? 0;
   const isLast = edge === light.last;
-  const look = isLast ? gettext("last f-{family}", {family}) : times > 0 ? "path" : exists(edge) ? "" : "off";
+  const look = isLast ? `last f-${family}` : times > 0 ? "path" : exists(edge) ? "" : "off";
   const head = isLast ? family : times > 0 ? "taken" : "possible";
   const [x, y, anchor, words] = edge.text ?? [];
   return html`

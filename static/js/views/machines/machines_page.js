@@ -1,7 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {MACHINES} from "../../model/machines/diagrams.js";
 import {isPossible, movesOf, stateNow, titleOf} from "../../model/machines/machines.js";
 import {entityOf, nameOf, objectOf, objectsOf} from "../../model/machines/objects.js";
@@ -18,10 +18,11 @@ import {ArrowHeads, Diagram, LastMove} from "./machine.js";
 const OFFERED = 50;
 const LISTED = 200;
 
+const LAST_LOOK = "last f-promised";
 const LEGEND = [
-  ["", "possible"],
+  ["", gettext("possible")],
   ["path", gettext("taken by the followed object")],
-  [gettext("last f-promised"), gettext("its last move")],
+  [LAST_LOOK, gettext("its last move")],
 ];
 
 /** The state machines: the number of objects in each state, and the path of one object. */
@@ -123,11 +124,20 @@ function found(machine, id, entities) {
   return id && objectOf(machine, id, entities.get(entityOf(id)));
 }
 
+/** How many objects a machine follows. @type {Record<string, (number: number) => string>} */
+const HELD = {
+  pod: (number) => ngettext("{count} pod", "{count} pods", number),
+  claim: (number) => ngettext("{count} claim", "{count} claims", number),
+  volume: (number) => ngettext("{count} volume", "{count} volumes", number),
+};
+
 function held(machine, {held: number, terminating = 0}) {
   if (machine.within) return gettext("{number} attached", {number: count(number)});
-  const leaving = terminating > 0 ? gettext(", {terminating} terminating", {terminating: count(terminating)}) : "";
-  return `${count(number)} ${machine.follows}${number === 1 ? "" : "s"}${leaving}`;
+  const leaving = terminating > 0 ? [gettext("{number} terminating", {number: count(terminating)})] : [];
+  return listText([HELD[machine.follows](number), ...leaving]);
 }
+
+const FOLLOWS = {pod: gettext("pod"), claim: gettext("claim"), volume: gettext("volume")};
 
 /** The field with the name of the followed object. */
 function Follow({machine, id, entities, pick}) {
@@ -142,8 +152,7 @@ function Follow({machine, id, entities, pick}) {
     setTyped(null);
   };
   return html`
-    <label class="follow">${gettext("follow {list}{open}", {
-      list: html`<input class="pick" list=${list} value=${typed ?? shown} placeholder=${machine.follows}
+    <label class="follow">${gettext("follow")} <input class="pick" list=${list} value=${typed ?? shown} placeholder=${FOLLOWS[machine.follows]}
       spellcheck="false" autocomplete="off" onChange=${take}
       onInput=${(event) => setTyped(event.target.value)}
       onFocus=${(event) => {
@@ -152,9 +161,7 @@ function Follow({machine, id, entities, pick}) {
       }} onBlur=${() => {
         setOpen(false);
         setTyped(null);
-      }} />`,
-      open: html`<datalist id=${list}>${open && offered(machine, entities).map((name) => html`<option key=${name} value=${name} />`)}</datalist>`,
-    })}</label>`;
+      }} /><datalist id=${list}>${open && offered(machine, entities).map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>`;
 }
 
 function offered(machine, entities) {

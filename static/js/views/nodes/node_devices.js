@@ -12,12 +12,12 @@ export function NodeDevices({session, rows}) {
   const free = rows.filter(({holders}) => holders.length === 0).length;
   return html`
     <section class="sec devices" aria-label=${gettext("Devices")}><div class="sechead"><h2>${gettext("Devices")}</h2>
-        <span class="note">${gettext("{free} of {count} free", {free: count(free), count: count(rows.length)})}</span></div>
+        <span class="note">${gettext("{free} of {all} free", {free: count(free), all: count(rows.length)})}</span></div>
       <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Devices, table")}><table class="tbl">
         <thead><tr><th scope="col">${gettext("Device")}</th><th scope="col">${gettext("Pool")}</th><th scope="col">${gettext("Attributes and capacity")}</th>
           <th scope="col">${gettext("Taints")}</th><th scope="col">${gettext("Claim")}</th></tr></thead>
         <tbody>${rows.slice(0, DEVICES).map((row) => html`<${Device} key=${row.id} session=${session} row=${row} />`)}</tbody></table></div>
-      ${rows.length > DEVICES && html`<p class="small mute after">${gettext("Showing {DEVICES} of {count}.", {DEVICES, count: count(rows.length)})}</p>`}
+      ${rows.length > DEVICES && html`<p class="small mute after">${gettext("Showing {shown} of {all}.", {shown: DEVICES, all: count(rows.length)})}</p>`}
     </section>`;
 }
 

@@ -14,6 +14,9 @@ export function NodeListPage({session, filters}) {
   return html`<${RunPage} session=${session}><${Body} session=${session} filters=${filters} /><//>`;
 }
 
+/** A name, as one types it. */
+const EXAMPLE = "node-1";
+
 function Body({session, filters}) {
   if (isWaiting(session)) {
     return html`<main class="page"><h1>${gettext("Nodes")}</h1><${Reading} session=${session} /></main>`;
@@ -24,15 +27,13 @@ function Body({session, filters}) {
   const {rows, found, stuck} = listNodes(nodes, {text, stuckOnly}, at, ROWS);
   return html`
     <main class="page"><div class="pagehead"><h1>${gettext("Nodes")}</h1><span class="micro mute" role="status">${gettext("{found} found", {found: count(found)})}</span></div>
-      <div class="formgrid filters"><label class="input">${gettext("Name")}<input value=${text} placeholder=${gettext("node-1")} onInput=${(event) => filters.set({name: event.target.value})} /></label>
-        <label class="input">${gettext("Show{stuckOnly}", {
-          stuckOnly: html`<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => filters.set({show: event.target.value})}>
-          <option value="">${gettext("all nodes")}</option><option value="stuck">${gettext("nodes with a problem ({stuck})", {stuck: count(stuck)})}</option></select>`,
-        })}</label></div>
+      <div class="formgrid filters"><label class="input">${gettext("Name")}<input value=${text} placeholder=${EXAMPLE} onInput=${(event) => filters.set({name: event.target.value})} /></label>
+        <label class="input">${gettext("Show")}<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => filters.set({show: event.target.value})}>
+          <option value="">${gettext("all nodes")}</option><option value="stuck">${gettext("nodes with a problem ({stuck})", {stuck: count(stuck)})}</option></select></label></div>
       <table class="tbl pods nodelist"><colgroup><col style="width:20%" /><col style="width:104px" /><col style="width:96px" /><col style="width:112px" /><col style="width:128px" /><col style="width:64px" /><col style="width:72px" /><col /></colgroup>
-        <thead><tr><th>${gettext("Node")}</th><th>${gettext("State")}</th><th>${gettext("Zone")}</th><th class="right">${gettext("CPU")}</th><th class="right">${gettext("Memory")}</th><th class="right">${gettext("Pods")}</th><th class="right">${gettext("Volumes")}</th><th>${gettext("Problem")}</th></tr></thead>
+        <thead><tr><th>${gettext("Node")}</th><th>${gettext("State")}</th><th>${gettext("Zone")}</th><th class="right">CPU</th><th class="right">${gettext("Memory")}</th><th class="right">${gettext("Pods")}</th><th class="right">${gettext("Volumes")}</th><th>${gettext("Problem")}</th></tr></thead>
         <tbody>${rows.map(({name, node, answer}) => html`<${Row} key=${name} session=${session} name=${name} node=${node} answer=${answer} />`)}</tbody></table>
-      ${found > rows.length && html`<p class="small mute after">${gettext("The first {count} of {found}; narrow the search to see the others.", {count: count(rows.length), found: count(found)})}</p>`}
+      ${found > rows.length && html`<p class="small mute after">${gettext("The first {shown} of {found}; narrow the search to see the others.", {shown: count(rows.length), found: count(found)})}</p>`}
       ${found === 0 && html`<p class="empty">${gettext("No node matches.")}</p>`}
     </main>`;
 }

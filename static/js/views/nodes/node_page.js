@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {brief} from "../../model/health/pod.js";
 import {nodeAnswer} from "../../model/nodes/node_answer.js";
 import {devicesOf} from "../../model/nodes/node_devices.js";
@@ -104,7 +104,7 @@ function Answer({session, name, answer}) {
         (pod || holders.length > 0) &&
         html`<p class="links small soft">
         ${pod && html`<${PodLink} session=${session} podKey=${parseId(pod).key} />`}
-        ${holders.map((holder) => html` <span key=${holder}>${gettext("attached to {session}", {session: html`<${NodeLink} session=${session} name=${holder} />`})}</span>`)}</p>`
+        ${holders.map((holder) => html` <span key=${holder}>${gettext("attached to {node}", {node: html`<${NodeLink} session=${session} name=${holder} />`})}</span>`)}</p>`
       }
     </div>`;
 }
@@ -151,19 +151,19 @@ function Promised({session, node, pods}) {
     });
   return lacking.slice(0, 5).map(
     ({id, resource, asked, free}) => html`
-    <p key=${id} class="small mute after">${gettext("{session} is nominated and requests {resource}, but only{value}{resource2} is free: {resource3} short.", {session: html`<${PodLink} session=${session} podKey=${parseId(id).key} />`, resource: amount(resource, asked), value: " ", resource2: amount(resource, Math.max(0, free)), resource3: amount(resource, asked - Math.max(0, free))})}</p>`,
+    <p key=${id} class="small mute after">${gettext("{pod} is nominated and requests {asked}, but only {free} is free: {short} short.", {pod: html`<${PodLink} session=${session} podKey=${parseId(id).key} />`, asked: amount(resource, asked), free: amount(resource, Math.max(0, free)), short: amount(resource, asked - Math.max(0, free))})}</p>`,
   );
 }
 
 function Pods({session, pods}) {
   const waiting = pods.filter(({health}) => WAITS.includes(health.place)).length;
-  const note = waiting === 0 ? "" : ngettext(", {count} does not run yet", ", {count} do not run yet", waiting);
+  const late = waiting > 0 ? [ngettext("{count} does not run yet", "{count} do not run yet", waiting)] : [];
   return html`
-    <section class="onnode" aria-label=${gettext("Pods")}><div class="sechead"><h2>${gettext("Pods")}</h2><span class="note">${pods.length === 0 ? gettext("none here or nominated to this node") : `${count(pods.length)}${note}`}</span></div>
+    <section class="onnode" aria-label=${gettext("Pods")}><div class="sechead"><h2>${gettext("Pods")}</h2><span class="note">${pods.length === 0 ? gettext("none here or nominated to this node") : listText([count(pods.length), ...late])}</span></div>
       <ul class="podrow">${pods.slice(0, PODS).map(
         ({id, health}) => html`
         <li key=${id}><${Mark} name=${health.mark} family=${health.family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${health.detail}>${brief(health)}</span></li>`,
       )}</ul>
-      ${pods.length > PODS && html`<p class="small mute after">${gettext("Showing {PODS} of {count}, waiting pods first.", {PODS, count: count(pods.length)})}</p>`}
+      ${pods.length > PODS && html`<p class="small mute after">${gettext("Showing {shown} of {all}, waiting pods first.", {shown: PODS, all: count(pods.length)})}</p>`}
     </section>`;
 }

@@ -3,7 +3,7 @@ import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {operationLanes, operationsAxis} from "../../model/nodes/operation_lanes.js";
 import {placeOn} from "../../model/pods/life.js";
 import {ticksBetween} from "../../model/run/timeline.js";
-import {count, duration, tick, timeText} from "../../model/shared/format.js";
+import {duration, tick, timeText} from "../../model/shared/format.js";
 import {Mark, Name} from "../shared/mark.js";
 
 const LANES = 30;
@@ -37,7 +37,7 @@ export function Operations({session, id, events}) {
             ${drawn.map((lane) => html`<${Lane} key=${lane.unique} lane=${lane} axis=${axis} at=${at} />`)}
             <div class="nowline" style=${`--at:${partOf(axis, at)}`}></div></div></div>`
       }
-      ${lanes.length > LANES && html`<p class="small mute after">${gettext("Showing the {LANES} most recently used of {count} volumes.", {LANES, count: count(lanes.length)})}</p>`}
+      ${lanes.length > LANES && html`<p class="small mute after">${ngettext("Showing the {shown} most recently used of {count} volume.", "Showing the {shown} most recently used of {count} volumes.", lanes.length, {shown: LANES})}</p>`}
     </section>`;
 }
 

@@ -39,5 +39,5 @@ function Images({rows}) {
         ({name, others, size}) => html`
         <tr key=${name}><th scope="row" class="mono" title=${[name, ...others].join("\n")}>${name}</th><td class="right nowrap">${bytes(size)}</td></tr>`,
       )}</tbody></table></div>
-    ${rows.length > IMAGES && html`<p class="small mute after">${gettext("Showing {IMAGES} of {count}, the largest first.", {IMAGES, count: count(rows.length)})}</p>`}`;
+    ${rows.length > IMAGES && html`<p class="small mute after">${gettext("Showing {shown} of {all}, the largest first.", {shown: IMAGES, all: count(rows.length)})}</p>`}`;
 }

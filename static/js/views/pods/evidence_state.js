@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, sentences} from "../../lib/words.js";
 
 /** Shown while evidence is loading, or when it could not be loaded. */
 export function EvidenceState({reading: {status, evidence, message}, retry}) {
@@ -8,5 +8,5 @@ export function EvidenceState({reading: {status, evidence, message}, retry}) {
   }
   if (status !== "failed") return null;
   return html`
-    <p class="small evidencestate" role="alert">${gettext("The attempt could not be read. {message}<button>Try again</button>", {message, button: (inner) => html`<button class="btn" onClick=${retry}>${inner}</button>`})}</p>`;
+    <p class="small evidencestate" role="alert">${sentences([gettext("The attempt could not be read."), message])}<button class="btn" onClick=${retry}>${gettext("Try again")}</button></p>`;
 }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {clauses, gettext, listText} from "../../lib/words.js";
+import {clauses, gettext, listText, ngettext} from "../../lib/words.js";
 import {isShadow, sinceWords} from "../../model/pods/evidence.js";
 import {choiceOf} from "../../model/pods/scores.js";
 import {bestFirst, closestFirst, isOnlyFeasible} from "../../model/pods/verdict.js";
@@ -16,7 +16,7 @@ export function WhyNot({model, pod, evidence}) {
   if (rows.length === 0) return null;
   const skipped = (evidence.not_evaluated ?? []).length;
   return html`
-    <section><h3>${gettext("Why nodes do not fit{noted}", {noted: html`<span>${noted(gettext("closest first"), evidence, model)}</span>`})}</h3>
+    <section><h3>${gettext("Why nodes do not fit")}<span>${noted(gettext("closest first"), evidence, model)}</span></h3>
       <${Table} nodes=${nodes} heads=${[gettext("First failing plugin"), gettext("By how much")]} rows=${rows.slice(0, ROWS).map(unfitRow(pod))} />
       <${More} count=${rows.length - ROWS} skipped=${skipped} />
     </section>`;
@@ -29,7 +29,7 @@ export function WhyHere({model, pod, evidence}) {
   if (rows.length === 0 || !(pod.node || pod.assumed)) return null;
   return html`
     <section><h3>${isShadow(evidence) ? gettext("What kscope would have chosen") : gettext("Why this node")}<span>${noted(isOnlyFeasible(evidence) ? gettext("the only node that fits, hypothetical score") : gettext("highest score first"), evidence, model)}</span></h3>
-      <${Table} nodes=${nodes} heads=${[gettext("Verdict"), gettext("Score")]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
+      <${Table} nodes=${nodes} heads=${[gettext("Verdict"), "Score"]} rows=${rows.slice(0, ROWS).map(fitRow(evidence))} />
       <${More} count=${rows.length - ROWS} skipped=${0} />
     </section>`;
 }
@@ -42,7 +42,7 @@ function noted(words, evidence, model) {
 /** A PreFilter plugin rejected the pod before any node was evaluated. */
 function Refused({prefilter, since}) {
   return html`
-    <section><h3>${gettext("Rejected in PreFilter{since}", {since: html`<span>${since}</span>`})}</h3>
+    <section><h3>${gettext("Rejected in PreFilter")}<span>${since}</span></h3>
       <dl class="kv"><dt>${prefilter.plugin}</dt><dd>${clauses(prefilter.reasons)}</dd></dl></section>`;
 }
 
@@ -94,9 +94,11 @@ function Table({nodes, heads, rows}) {
 function More({count, skipped}) {
   const words =
     count > 0 && skipped > 0
-      ? gettext("{count} more and {skipped} not evaluated", {count, skipped})
+      ? ngettext("{count} more and {skipped} not evaluated", "{count} more and {skipped} not evaluated", count, {
+          skipped,
+        })
       : count > 0
-        ? gettext("{count} more", {count})
+        ? ngettext("{count} more", "{count} more", count)
         : skipped > 0 && gettext("{skipped} not evaluated", {skipped});
   return words && html`<p class="micro mute after">${words}</p>`;
 }

@@ -51,5 +51,5 @@ function Verdicts({session, rows}) {
         <tr key=${`${node} ${request} ${slice} ${device}`}><th scope="row"><${NodeLink} session=${session} name=${node} /></th><td>${request}</td>
           <td><${ObjectLink} session=${session} id=${slice}>${device}<//></td><td><${Mark} name=${mark} family=${family} />${text}</td></tr>`,
       )}</tbody></table></div>
-    ${rows.length > VERDICTS && html`<p class="small mute after">${gettext("Showing {VERDICTS} of {count}.", {VERDICTS, count: count(rows.length)})}</p>`}`;
+    ${rows.length > VERDICTS && html`<p class="small mute after">${gettext("Showing {shown} of {all}.", {shown: VERDICTS, all: count(rows.length)})}</p>`}`;
 }

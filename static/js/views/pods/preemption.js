@@ -15,7 +15,7 @@ export function Preemption({evidence}) {
     <section aria-label=${gettext("Preemption")}>
       <div class="sechead"><h2>${gettext("Preemption")}</h2><span class="note">${attemptName(evidence)} · ${preemptionNote(preemption)}</span></div>
       ${rows.length > 0 && html`<${Table} rows=${rows} left=${left} />`}
-      ${rows.length > CANDIDATES && html`<p class="micro mute after">${gettext("{count} more candidates", {count: rows.length - CANDIDATES})}</p>`}
+      ${rows.length > CANDIDATES && html`<p class="micro mute after">${ngettext("{count} more candidate", "{count} more candidates", rows.length - CANDIDATES)}</p>`}
       ${preemption.message && html`<p class="small soft after">${preemption.message}</p>`}
       <${WithoutHelp} preemption=${preemption} />
     </section>`;
@@ -35,7 +35,7 @@ function Table({rows, left}) {
         <tbody>${rows.slice(0, CANDIDATES).map(
           ({node, victims, reprieved, chosen, cells}) => html`
           <tr key=${node} class=${chosen ? "win" : ""}><th scope="row" class="mono cut" title=${node}>${node}</th>
-            <td title=${who(victims, reprieved)}>${names(victims)}${reprieved.length > 0 && html` <span class="micro mute">${gettext("{count} reprieved", {count: reprieved.length})}</span>`}</td>
+            <td title=${who(victims, reprieved)}>${names(victims)}${reprieved.length > 0 && html` <span class="micro mute">${ngettext("{count} reprieved", "{count} reprieved", reprieved.length)}</span>`}</td>
             ${cells.map(({text, state}, i) => html`<td key=${i} class=${state} aria-label=${state === "gone" ? gettext("eliminated earlier") : undefined}>${text}</td>`)}</tr>`,
         )}</tbody>
         <tfoot><tr><th scope="row" colspan="2">${gettext("candidates left")}</th>${left.map((many, i) => html`<td key=${i}>${many ?? ""}</td>`)}</tr></tfoot>

@@ -48,7 +48,7 @@ function Body({session, comparison, others, versions}) {
 function Head({session, comparison, others, versions}) {
   const run = session.run.value;
   return html`
-    <div class="pagehead"><h1>${gettext("Compare {id}", {id: html`<span class="ns">#${gettext("{id} with", {id: run.id})}</span>`})}</h1>
+    <div class="pagehead"><h1>${gettext("Compare <ns>#{id} with</ns>", {ns: (inner) => html`<span class="ns">${inner}</span>`, id: run.id})}</h1>
       <select class="against" aria-label=${gettext("The run to compare with")} value=${String(comparison.other ?? "")}
         onChange=${(event) => {
           session.address.open(session.href("compare", {with: event.target.value}));
@@ -162,7 +162,7 @@ function Numbers({result}) {
 function momentOf({a, b}) {
   return a.at === b.at
     ? gettext("at {at}", {at: timeText(a.at)})
-    : gettext("#{id} at {at}, #{id2} at {at2}", {id: a.id, at: timeText(a.at), id2: b.id, at2: timeText(b.at)});
+    : listText([a, b].map(({id, at}) => gettext("#{id} at {time}", {id, time: timeText(at)})));
 }
 
 function Use({result}) {
@@ -194,7 +194,7 @@ function Elsewhere({result}) {
           <td><${Place} run=${a} pod=${row.pod} spot=${row.a} /></td><td><${Place} run=${b} pod=${row.pod} spot=${row.b} /></td></tr>`,
         )}</tbody></table></div>`
       }
-      ${placements.count > rows.length && html`<p class="small mute after">${gettext("The first {count} of {count2}.", {count: count(rows.length), count2: count(placements.count)})}</p>`}
+      ${placements.count > rows.length && html`<p class="small mute after">${gettext("The first {shown} of {all}.", {shown: count(rows.length), all: count(placements.count)})}</p>`}
     </section>`;
 }
 

@@ -30,13 +30,13 @@ export function TablePage({session, events, podPath, onLanes}) {
 function Head({session, events, onLanes}) {
   const {seq, past} = session.place;
   const extent = past
-    ? gettext("up to event {seq} of {seq2}", {seq: count(seq), seq2: count(session.live.head.seq)})
-    : gettext("{seq} events in all", {seq: count(session.live.head.seq)});
+    ? gettext("up to event {seq} of {head}", {seq: count(seq), head: count(session.live.head.seq)})
+    : ngettext("{count} event in all", "{count} events in all", session.live.head.seq);
   return html`
     <div class="pagehead"><h1>${gettext("Timeline")}</h1><span class="micro mute" role="status">${extent}</span>
       <div class="end"><button class="btn" onClick=${onLanes}>${gettext("As lanes")}</button>${["ndjson", "csv"].map(
         (format) => html`
-        <a key=${format} class="btn" download href=${events.exportUrl(format)} title=${gettext("These events as {toUpperCase}", {toUpperCase: format.toUpperCase()})}>${format.toUpperCase()}</a>`,
+        <a key=${format} class="btn" download href=${events.exportUrl(format)} title=${gettext("These events as {format}", {format: format.toUpperCase()})}>${format.toUpperCase()}</a>`,
       )}</div></div>`;
 }
 

@@ -67,7 +67,10 @@ export function Transport({session}) {
 /** The number of events, or the event that is being loaded. */
 function Tail({session}) {
   const aim = session.playhead.aim.value;
-  const end = session.run.value.status === "finished" ? gettext("events, finished") : gettext("events");
+  const end =
+    session.run.value.status === "finished"
+      ? gettext("events, finished")
+      : ngettext("event", "events", session.live.head.seq);
   const [first, second] = aim
     ? [
         gettext("reading"),

@@ -1,7 +1,7 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, ngettext} from "../../lib/words.js";
 import {eventText, withEvictors} from "../../model/shared/event_words.js";
-import {author, count, moment, parseId} from "../../model/shared/format.js";
+import {author, moment, parseId} from "../../model/shared/format.js";
 import {CycleLink, FilmLink, ObjectLink} from "./links.js";
 
 // More would not be visible, and each is laid out again with every frame.
@@ -31,7 +31,7 @@ export function EventList({session}) {
 export function EventTable({session, id, events}) {
   if (events.length === 0) return null;
   return html`
-    <section class="sec" aria-label=${gettext("Events")}><div class="sechead"><h2>${gettext("Events")}</h2><span class="note">${gettext("{count}, newest first", {count: count(events.length)})}</span>
+    <section class="sec" aria-label=${gettext("Events")}><div class="sechead"><h2>${gettext("Events")}</h2><span class="note">${ngettext("{count}, newest first", "{count}, newest first", events.length)}</span>
         <div class="end"><a class="btn" href=${session.href("timeline", {object: id})}>${gettext("Show in timeline")}</a></div></div>
       <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
         <thead><tr><th>${gettext("Seq")}</th><th>${gettext("Time, s")}</th><th>${gettext("Component")}</th><th>${gettext("What happened")}</th></tr></thead>

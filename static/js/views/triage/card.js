@@ -51,7 +51,7 @@ function Because({sentences: told}) {
     html`<ul class="small because">${found.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`;
   const rest = told.slice(SHOWN_SENTENCES);
   return html`${list(told.slice(0, SHOWN_SENTENCES))}
-    ${rest.length > 0 && html`<details class="small"><summary>${gettext("{count} more", {count: count(rest.length)})}</summary>${list(rest)}</details>`}`;
+    ${rest.length > 0 && html`<details class="small"><summary>${ngettext("{count} more", "{count} more", rest.length)}</summary>${list(rest)}</details>`}`;
 }
 
 function Since({group, instant}) {

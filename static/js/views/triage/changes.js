@@ -21,8 +21,8 @@ export function Changes({session, triage, group, status}) {
       ${others.length > 0 && html`<h4>${gettext("Or")}</h4>${list(others)}`}
       ${smaller.length > 0 && html`<h4>${gettext("Smaller, not enough")}</h4>${list(smaller)}`}
       ${group.changes.length === 0 && html`<p class="small soft">${group.conclusion || gettext("No change is offered for this.")}</p>`}
-      ${shared.length > 0 && html`<details class="risky"><summary>${gettext("Touches a shared policy {count}", {count: html`<span class="num">${shared.length}</span>`})}</summary>${list(shared)}</details>`}
-      ${loses.length > 0 && html`<details class="risky loses"><summary>${gettext("May lose something {count}", {count: html`<span class="num">${loses.length}</span>`})}</summary>${list(loses)}</details>`}
+      ${shared.length > 0 && html`<details class="risky"><summary>${gettext("Touches a shared policy {number}", {number: html`<span class="num">${shared.length}</span>`})}</summary>${list(shared)}</details>`}
+      ${loses.length > 0 && html`<details class="risky loses"><summary>${gettext("May lose something {number}", {number: html`<span class="num">${loses.length}</span>`})}</summary>${list(loses)}</details>`}
       ${group.changes.length > 0 && group.conclusion && html`<p class="small soft">${group.conclusion}</p>`}
     </section>`;
 }

@@ -16,7 +16,7 @@ export function Evidence({group}) {
 function Observed({group}) {
   const {source, message} = observation(group.observed);
   if (!group.observed) {
-    return html`<p>${gettext("Nothing about it is in the files: they have no Events. Bring them with {kubectl_get_events_A_o_yaml}.", {kubectl_get_events_A_o_yaml: html`<code>kubectl get events -A -o yaml</code>`})}</p>`;
+    return html`<p>${gettext("Nothing about it is in the files: they have no Events. Bring them with {command}.", {command: html`<code>kubectl get events -A -o yaml</code>`})}</p>`;
   }
   const [before, words, after] = marked(message, group);
   if (!source) return html`<p>${message}</p>`;

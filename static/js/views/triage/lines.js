@@ -22,7 +22,7 @@ export function Lines({groups, ...parts}) {
   return html`
     ${hasNodes && html`<div class="lhead micro mute" aria-hidden="true"><span>${gettext("Holds")}</span><span>${gettext("What holds them")}</span><span>${gettext("{node} nodes, by why they refuse; the closest is filled", {node: count(answer.looked_at.node)})}</span><span class="right">${gettext("Waiting")}</span><span>${gettext("Best change")}</span></div>`}
     <ol class="crows">${shown.map((group) => html`<${Line} key=${group.place} ...${parts} group=${group} />`)}
-      ${left.length > 0 && html`<li class="crow"><button type="button" onClick=${() => setAll(true)}><span class="cn num">${count(left.length)}</span><span class="cs"><b>${gettext("and {count} more hold {held} pods", {count: count(left.length), held: count(held)})}</b></span></button></li>`}</ol>`;
+      ${left.length > 0 && html`<li class="crow"><button type="button" onClick=${() => setAll(true)}><span class="cn num">${count(left.length)}</span><span class="cs"><b>${ngettext("and {number} more hold {count} pod", "and {number} more hold {count} pods", held, {number: count(left.length)})}</b></span></button></li>`}</ol>`;
 }
 
 function Line({group, ...parts}) {

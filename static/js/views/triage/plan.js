@@ -15,7 +15,7 @@ export function Plan({session, answer, status}) {
       <${Together} session=${session} answer=${answer} status=${status} />
       ${(answer.shared_causes ?? []).map(
         ({object, groups, sentence}, i) => html`
-        <section key=${object} class="rootbox" id=${`shared-${i}`}><h3><${Mark} name="lost" family="stuck" /> ${gettext("{object} is behind {count} of {count2}", {object: objectName(object), count: groups.length, count2: answer.groups.length})}</h3><p class="small soft">${sentence}</p></section>`,
+        <section key=${object} class="rootbox" id=${`shared-${i}`}><h3><${Mark} name="lost" family="stuck" /> ${gettext("{object} is behind {some} of {all}", {object: objectName(object), some: groups.length, all: answer.groups.length})}</h3><p class="small soft">${sentence}</p></section>`,
       )}
       <${NotCounted} session=${session} answer=${answer} />
       <section class="keyhelp"><h3>${gettext("Keys")}</h3><dl class="kv kk"><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>${gettext("next, previous cause")}</dd><dt><kbd>o</kbd></dt><dd>${gettext("to its first fork")}</dd><dt><kbd>e</kbd></dt><dd>${gettext("evidence open or closed")}</dd><dt><kbd>/</kbd></dt><dd>${gettext("find a pod here")}</dd></dl></section>
@@ -31,7 +31,7 @@ function Together({session, answer, status}) {
   const {changes, places, of, note} = together;
   const commands = togetherCommands(answer);
   return html`
-    <section><h2>${ngettext("All {count} together", "All {count} together", changes.length)}</h2><p class="pfig"><b class="num">${count(places)}</b><span>${gettext("of {of} pods placed", {of: count(of)})}</span></p>
+    <section><h2>${ngettext("All {count} together", "All {count} together", changes.length)}</h2><p class="pfig"><b class="num">${count(places)}</b><span>${ngettext("of {count} pod placed", "of {count} pods placed", of)}</span></p>
       <div class="pbar" aria-hidden="true">${changes.map((each) => html`<i key=${each.group} style=${`width:${((100 * each.places) / of).toFixed(1)}%`}></i>`)}</div>
       <ol class="psteps">${changes.slice(0, MOST_STEPS).map((each) => html`<li key=${each.group}><b>${shortChange(each)}</b><span>${ngettext("{count} pod", "{count} pods", each.places)}</span></li>`)}</ol>
       ${changes.length > MOST_STEPS && html`<p class="small mute ptext">${ngettext("and {count} more change", "and {count} more changes", changes.length - MOST_STEPS)}</p>`}

@@ -87,7 +87,7 @@ function Progress({triage, answer, status}) {
   return html`
     <div class="tsub"><span role="status">${
       status === "trying" || status === "loading"
-        ? html`<${Mark} name="in-flight" family="working" /><b>${gettext("Trying changes")}</b> <span class="num">${gettext("{done} of {count} causes", {done, count: groups.length})}</span><progress class="tbar" max=${groups.length} value=${done} aria-hidden="true"></progress>`
+        ? html`<${Mark} name="in-flight" family="working" /><b>${gettext("Trying changes")}</b> <span class="num">${ngettext("{done} of {count} cause", "{done} of {count} causes", groups.length, {done})}</span><progress class="tbar" max=${groups.length} value=${done} aria-hidden="true"></progress>`
         : status === "failed"
           ? html`<${Mark} name="failed" family="stuck" /><b>${gettext("Not all changes were tried.")}</b> ${triage.held.value.message} <button class="btn" onClick=${() => triage.ask()}>${gettext("Try again")}</button>`
           : html`<${Mark} name="ok" family="settled" />${gettext("<b>Changes were tried</b> on what the schedulers decide; nothing was played", {b: (inner) => html`<b>${inner}</b>`})}`

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listParts, ngettext} from "../../lib/words.js";
+import {clauses, gettext, listParts, ngettext} from "../../lib/words.js";
 import {volumeLook} from "../../model/machines/machines.js";
 import {accessModes, bytes, count, timeText} from "../../model/shared/format.js";
 import {askedWords, verdictLook} from "../../model/volumes/candidates.js";
@@ -46,7 +46,7 @@ function Table({session, answer, open, pick}) {
         <th scope="col">${gettext("Phase now")}</th><th scope="col">${gettext("Verdict")}</th><th scope="col">${gettext("Evidence")}</th></tr></thead>
       <tbody>${candidates.map((row) => html`<${Candidate} key=${row.volume} row=${row} open=${open} volume=${session.model.entities.get(`volume/${row.volume}`)} pick=${pick} />`)}</tbody>
     </table></div>
-    ${volumes > candidates.length && html`<p class="small mute after">${gettext("Showing {count} of {volumes}.", {count: count(candidates.length), volumes: count(volumes)})}</p>`}`;
+    ${volumes > candidates.length && html`<p class="small mute after">${gettext("Showing {shown} of {all}.", {shown: count(candidates.length), all: count(volumes)})}</p>`}`;
 }
 
 /** The claims without a volume, and the verdict on this volume for each. */
@@ -65,7 +65,7 @@ function ClaimTable({session, answer: {claimants, claims: total}, pick}) {
             <td class="right nowrap">${bytes(row.request)}</td><td>${accessModes(row.modes)}</td><td>${row.class || html`<span class="mute">${gettext("none")}</span>`}</td>
             <td class="nowrap"><${Look} look=${look} /></td><${Verdict} row=${row} open=${true} /></tr>`;
       })}</tbody></table></div>
-    ${total > claimants.length && html`<p class="small mute after">${gettext("Showing {count} of {total}.", {count: count(claimants.length), total: count(total)})}</p>`}`;
+    ${total > claimants.length && html`<p class="small mute after">${gettext("Showing {shown} of {all}.", {shown: count(claimants.length), all: count(total)})}</p>`}`;
 }
 
 function Candidate({row, open, volume, pick}) {
@@ -82,7 +82,7 @@ function Verdict({row: {verdict, faults, text}, open}) {
   const more = faults.length - 1;
   return html`
     <td class="nowrap"><span class="state"><${Mark} name=${mark} family=${family} />${words}</span></td>
-    <td class="soft" title=${faults.map((fault) => fault.text).join("\n")}>${text}${more > 0 ? ngettext("; {count} more check fails", "; {count} more checks fail", more) : ""}</td>`;
+    <td class="soft" title=${faults.map((fault) => fault.text).join("\n")}>${clauses([text, more > 0 && ngettext("{count} more check fails", "{count} more checks fail", more)])}</td>`;
 }
 
 function Look({look}) {

@@ -15,13 +15,13 @@ import {Term} from "../shared/term.js";
 import {Selected} from "./chosen_volume.js";
 
 const LEGEND = [
-  ["available", "ready", gettext("Available")],
-  ["pending", "clock", gettext("Pending")],
-  ["vbound", "settled", gettext("Bound")],
+  ["available", "ready", "Available"],
+  ["pending", "clock", "Pending"],
+  ["vbound", "settled", "Bound"],
   ["half", "promised", gettext("half-bound")],
-  ["released", "held", gettext("Released")],
-  ["failed", "stuck", gettext("Failed")],
-  ["lost", "stuck", gettext("Lost")],
+  ["released", "held", "Released"],
+  ["failed", "stuck", "Failed"],
+  ["lost", "stuck", "Lost"],
   [TERMINATING.mark, TERMINATING.family, TERMINATING.text],
 ];
 
@@ -136,14 +136,14 @@ function User({session, users}) {
   const label = listText(
     [
       `${namespace}/${name}`,
-      users.length > 1 && gettext("and {count} more", {count: count(users.length - 1)}),
+      users.length > 1 && ngettext("and {count} more", "and {count} more", users.length - 1),
       detail,
     ].filter(Boolean),
   );
   return html`
     <a class="cellbox" href=${podHref(session, `${namespace}/${name}`)} aria-label=${label} title=${label}><${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} untitled />${" "}
-      ${users.length > 1 && html`<span class="val">${gettext("and {count} more", {count: count(users.length - 1)})}</span>`}</a>`;
+      ${users.length > 1 && html`<span class="val">${ngettext("and {count} more", "and {count} more", users.length - 1)}</span>`}</a>`;
 }
 
 /** A claim or volume that can be selected, or the text in its place. */
