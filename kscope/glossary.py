@@ -4,30 +4,35 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from engine.input.lessons.lesson import Lesson
 from engine.input.load_result import LoadedLesson, Problem
+from kscope.documents.tables import Table, read_tables
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word and its meaning; `anchor` is the fragment of its address."""
+    """A word and its sentence, in Markdown; `anchor` is the fragment of its address."""
 
     word: str
-    meaning: SafeString
+    sentence: str
 
     @property
     def anchor(self) -> str:
         return slugify(self.word)
+
+    @property
+    def meaning(self) -> SafeString:
+        """The sentence in the reader's language, for a page."""
+        return _as_html(gettext(self.sentence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +53,15 @@ def glossary(request: HttpRequest) -> HttpResponse:
 def sections() -> list[Section]:
     """The tables of docs/glossary.md. Read once per process."""
     return [
-        Section(title, [Term(word, _as_html(meaning)) for word, meaning in rows])
-        for title, rows in read_sections("glossary.md")
+        Section(table.title, [Term(word, meaning) for word, meaning in _rows(table)])
+        for table in read_tables("glossary.md")
     ]
 
 
-def read_sections(name: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    """By title, the words and meanings in the tables of that document of docs/."""
-    text = Path(settings.BASE_DIR, "docs", name).read_text()
-    found = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    return [(title, _rows(body)) for title, body in found]
+def sentence_of(term: str) -> str:
+    """The sentence that explains *term*, in the reader's language; empty for one that nobody explains."""
+    sentence = terms().get(term.lower(), "")
+    return gettext(sentence) if sentence else ""
 
 
 @cache
@@ -65,8 +69,8 @@ def terms() -> dict[str, str]:
     """By word in lower case, its sentence in docs/terms.md or docs/glossary.md. Read once per process."""
     found: dict[str, str] = {}
     for name in ("terms.md", "glossary.md"):
-        for _, rows in read_sections(name):
-            for words, meaning in rows:
+        for table in read_tables(name):
+            for words, meaning in _rows(table):
                 for word in words.split(", "):
                     found.setdefault(word.lower(), meaning)
     return found
@@ -82,9 +86,9 @@ def unknown_terms(lessons: Iterable[LoadedLesson]) -> Iterator[Problem]:
                 yield loaded.problem(path, None, message)
 
 
-def _rows(table: str) -> list[tuple[str, str]]:
-    """The cells of a table of two columns, without its head."""
-    return re.findall(r"^\| (.+?) \| (.+?) \|$", table, re.MULTILINE)[1:]
+def _rows(table: Table) -> list[tuple[str, str]]:
+    """The words of a table with their meanings."""
+    return [(row.cells[0], row.cells[1]) for row in table.rows]
 
 
 def _as_html(meaning: str) -> SafeString:

@@ -1,17 +1,16 @@
 """Reads docs/concepts.md."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from django.conf import settings
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
+from django.utils.translation import gettext
 
-# A cell may hold a bar within a code span.
-_CELL = re.compile(r"\|((?:`[^`]*`|[^|`])*)")
+from kscope.documents.tables import read_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +61,15 @@ class Concept:
         return slugify(self.name)
 
     @property
-    def link(self) -> SafeString:
-        """Where it is seen, as a link; nothing for what no run shows."""
-        if self.seen is None:
-            return SafeString()
-        words = f"See it in {self.seen.demo}, {self.seen.version}"
+    def told(self) -> SafeString:
+        """What it is, and a link to where it is seen, or why it is not, in the reader's language."""
+        more = gettext(self.why) if self.seen is None else self._link(self.seen)
+        words = gettext("{meaning} {more}")
+        return format_html(words, meaning=gettext(self.meaning), more=more)
+
+    def _link(self, seen: Seen) -> SafeString:
+        words = gettext("See it in {demo}, {version}")
+        words = words.format(demo=seen.demo, version=seen.version)
         return format_html('<a href="/concepts/{}/">{}</a>', self.anchor, words)
 
 
@@ -81,18 +84,13 @@ class Section:
 @cache
 def sections() -> tuple[Section, ...]:
     """The tables of docs/concepts.md. Read once per process."""
-    text = Path(settings.BASE_DIR, "docs", "concepts.md").read_text()
-    parts = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    return tuple(Section(title, tuple(map(_concept, _rows(body)))) for title, body in parts)
+    return tuple(
+        Section(table.title, tuple(_concept(row.cells) for row in table.rows))
+        for table in read_tables("concepts.md")
+    )
 
 
-def _rows(body: str) -> list[list[str]]:
-    """The cells of a table, without its head."""
-    lines = [line for line in body.splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in _CELL.findall(line)[:-1]] for line in lines[1:]]
-
-
-def _concept(cells: list[str]) -> Concept:
+def _concept(cells: Sequence[str]) -> Concept:
     if len(cells) == 3:
         name, meaning, why = cells
         return Concept(name, meaning, why=why)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from engine.input.lessons.words import words_of
 from engine.objects.documents import Path
 from engine.objects.values.durations import parse_duration
+
+# What becomes of a text that readers see, given its path in the document.
+Change = Callable[[Path, str], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +129,22 @@ class Lesson:
             terms={word.lower(): text for word, text in terms.items()},
         )
 
+    def with_texts(self, change: Change) -> Lesson:
+        """The same lesson with other texts: *change* is asked for each that readers see."""
+        return replace(
+            self,
+            course=change(("spec", "course"), self.course),
+            title=change(("spec", "title"), self.title),
+            teaches=change(("spec", "teaches"), self.teaches),
+            steps=tuple(
+                _step_with(one, ("spec", "steps", number), change)
+                for number, one in enumerate(self.steps)
+            ),
+            terms={
+                word: change(("spec", "terms", word), text) for word, text in self.terms.items()
+            },
+        )
+
     def paragraphs(self) -> list[tuple[Path, str, str]]:
         """Every text with marks, with its path in the document and the moment of its step."""
         found: list[tuple[Path, str, str]] = []
@@ -175,6 +194,31 @@ def _step(raw: Mapping[str, Any], number: int) -> LessonStep:
         ask=_ask(ask) if ask else None,
         facts=tuple(
             _fact(one, at, ("spec", "steps", number, "assert", index)) for index, one in facts
+        ),
+    )
+
+
+def _step_with(step: LessonStep, path: Path, change: Change) -> LessonStep:
+    return replace(
+        step,
+        title=change((*path, "title"), step.title),
+        text=tuple(change((*path, "text", i), one) for i, one in enumerate(step.text)),
+        ask=_ask_with(step.ask, (*path, "ask"), change) if step.ask else None,
+    )
+
+
+def _ask_with(ask: Ask, path: Path, change: Change) -> Ask:
+    return replace(
+        ask,
+        question=change((*path, "question"), ask.question),
+        because=change((*path, "because"), ask.because),
+        options=tuple(
+            replace(
+                option,
+                text=change((*path, "options", i, "text"), option.text),
+                why=change((*path, "options", i, "why"), option.why),
+            )
+            for i, option in enumerate(ask.options)
         ),
     )
 

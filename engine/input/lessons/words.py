@@ -46,6 +46,22 @@ def words_of(paragraph: str) -> Iterator[Words]:
         yield Words(kind="text", text=paragraph[end:])
 
 
+def marks_of(paragraph: str) -> list[tuple[str, str]]:
+    """What *paragraph* marks, sorted: the kind and the target of each mark.
+
+    A paragraph in another language marks the same things, maybe in another order.
+    """
+    pieces = [words for words in words_of(paragraph) if words.kind != "text"]
+    return sorted((words.kind, _target(words)) for words in pieces)
+
+
+def _target(words: Words) -> str:
+    if words.kind == "code":
+        return words.text
+    parts = (words.term, words.object, words.attribute, words.moment, words.target)
+    return " ".join(part for part in parts if part)
+
+
 def _marked(text: str, target: str) -> Words:
     if target.startswith("?"):
         return Words(kind="term", text=text, term=target[1:] or text.lower())

@@ -5,7 +5,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kscope.runs.lessons.telling import found_lesson, listed, readable_lessons, whole
+from kscope.runs.lessons.telling import (
+    found_lesson,
+    listed,
+    readable_lessons,
+    told_of,
+    whole,
+)
 from kscope.runs.web.rest import RestView
 
 
@@ -104,4 +110,5 @@ class LessonDetail(RestView):
     @extend_schema(responses=WholeLesson)
     def get(self, request: Request, slug: str) -> Response:
         """The lesson with its texts, questions and instants."""
-        return Response(whole(found_lesson(request, slug)))
+        found = found_lesson(request, slug)
+        return Response(whole(found, told_of(found)))

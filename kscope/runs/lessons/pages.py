@@ -5,8 +5,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from kscope.runs.errors import ApplicationError
-from kscope.runs.lessons.running import lesson_run_made
-from kscope.runs.lessons.telling import courses, found_lesson, readable_lessons, whole
+from kscope.runs.lessons.running import kept_run_made
+from kscope.runs.lessons.telling import (
+    courses,
+    found_lesson,
+    readable_lessons,
+    slug_after,
+    told_of,
+    whole,
+)
 from kscope.runs.web.views import live_page
 
 
@@ -23,15 +30,14 @@ def lesson(request: HttpRequest, slug: str) -> HttpResponse:
     Whoever may read it finds its run, also those who may make none: kscope makes it, once.
     """
     found = found_lesson(request, slug)
+    told = told_of(found)
     refusal = ""
     try:
-        lesson_run_made(found)
+        kept_run_made(found.scenario, told.run)
     except ApplicationError as error:
         refusal = error.message
-    following = [each.slug for each in readable_lessons(request)]
-    after = following[following.index(slug) + 1 :]
     context = {
-        "lesson": {**whole(found), "refusal": refusal},
-        "after": after[0] if after else "",
+        "lesson": {**whole(found, told), "refusal": refusal},
+        "after": slug_after(request, slug),
     }
     return render(request, "lessons/lesson.html", context)

@@ -3,20 +3,9 @@
 from django.db import transaction
 
 from engine.cluster.source import fingerprint
-from engine.input.lessons.lesson import Lesson as Told
 from engine.input.lessons.lesson import LessonRun
 from kscope.runs import services
-from kscope.runs.models import Lesson, Run, Scenario
-
-
-def lesson_run(lesson: Lesson) -> Run | None:
-    """The run that the lesson is told of, if there is one."""
-    return kept_run(lesson.scenario, Told.from_document(lesson.document).run)
-
-
-def lesson_run_made(lesson: Lesson) -> Run:
-    """The same; one is made, and plays, if there is none. Raises ApplicationError as run_create does."""
-    return kept_run_made(lesson.scenario, Told.from_document(lesson.document).run)
+from kscope.runs.models import Run, Scenario
 
 
 def kept_run(scenario: Scenario, wanted: LessonRun) -> Run | None:

@@ -5,7 +5,9 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404
+from django.utils.translation import gettext
 
 from engine.input.lessons.holding import Fault, History, faults_of, moments_of
 from engine.input.lessons.lesson import Ask, LessonStep
@@ -14,25 +16,32 @@ from engine.input.lessons.words import words_of
 from engine.input.load_result import LoadedLesson, Origin, Problem
 from engine.kernel.recorder import Event
 from kscope.accounts.access import visitor_of
-from kscope.glossary import terms
+from kscope.glossary import sentence_of
 from kscope.runs.access import readable_scenarios
-from kscope.runs.lessons.running import lesson_run
+from kscope.runs.lessons.running import kept_run
 from kscope.runs.models import Lesson, Run, RunEvent
 
 
-def readable_lessons(request: Any) -> list[Lesson]:
+def readable_lessons(request: Any) -> QuerySet[Lesson]:
     """The lessons about scenarios that the visitor may see, in their order."""
     scenarios = readable_scenarios(visitor_of(request)).values("pk")
     readable = Lesson.objects.filter(scenario__in=scenarios)
-    return list(readable.select_related("scenario").defer("scenario__document", "scenario__report"))
+    return readable.select_related("scenario").defer("scenario__document", "scenario__report")
 
 
 def found_lesson(request: Any, slug: str) -> Lesson:
     """The lesson of that address. Raises Http404 also for one that may not be seen."""
-    found = next((each for each in readable_lessons(request) if each.slug == slug), None)
+    found = readable_lessons(request).filter(slug=slug).first()
     if found is None:
         raise Http404(f"There is no lesson {slug}.")
     return found
+
+
+def slug_after(request: Any, slug: str) -> str:
+    """The address of the lesson after that one; empty after the last."""
+    slugs = list(readable_lessons(request).values_list("slug", flat=True))
+    following = slugs[slugs.index(slug) + 1 :] if slug in slugs else []
+    return following[0] if following else ""
 
 
 def courses(lessons: Iterable[Lesson]) -> dict[str, list[dict[str, Any]]]:
@@ -46,7 +55,16 @@ def courses(lessons: Iterable[Lesson]) -> dict[str, list[dict[str, Any]]]:
 
 def listed(lesson: Lesson) -> dict[str, Any]:
     """What a list shows of a lesson."""
+    return _listed(lesson, told_of(lesson))
+
+
+def told_of(lesson: Lesson) -> Told:
+    """The lesson in the reader's language; what no catalogue has is as it was written."""
     told = Told.from_document(lesson.document)
+    return told.with_texts(lambda _, text: gettext(text) if text else "")
+
+
+def _listed(lesson: Lesson, told: Told) -> dict[str, Any]:
     return {
         "slug": lesson.slug,
         "course": told.course,
@@ -59,18 +77,17 @@ def listed(lesson: Lesson) -> dict[str, Any]:
     }
 
 
-def whole(lesson: Lesson) -> dict[str, Any]:
-    """The lesson as its page draws it.
+def whole(lesson: Lesson, told: Told) -> dict[str, Any]:
+    """The lesson as its page draws it, with the texts of *told*.
 
     `run` is None until there is one; `moments` (name → seq and time) and `problems` are None until
     that run is finished.
     """
-    told = Told.from_document(lesson.document)
-    run = lesson_run(lesson)
+    run = kept_run(lesson.scenario, told.run)
     is_there = run is not None and run.status == Run.Status.FINISHED
     seqs, problems = _in_run(lesson.pk, run.pk, run.head_seq) if is_there and run else ({}, ())
     return {
-        **listed(lesson),
+        **_listed(lesson, told),
         "told": [_step(step, told) for step in told.steps],
         "run": run.pk if run is not None else None,
         "moments": seqs if is_there else None,
@@ -138,7 +155,6 @@ def _pieces(text: str, told: Told) -> list[dict[str, str]]:
     for words in words_of(text):
         piece = {name: value for name, value in asdict(words).items() if value}
         if words.kind == "term":
-            word = words.term.lower()
-            piece["means"] = told.terms.get(word) or terms().get(word, "")
+            piece["means"] = told.terms.get(words.term.lower()) or sentence_of(words.term)
         found.append(piece)
     return found

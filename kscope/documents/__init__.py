@@ -1,0 +1,5 @@
+"""Documents whose texts people read on pages: lessons, scenarios, and tables of docs/.
+
+tables      the tables of a document of docs/, with their lines
+messages    all texts of a document, for the catalogue: see docs/adr/0038
+"""

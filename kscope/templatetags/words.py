@@ -1,0 +1,51 @@
+"""Filters that put values into words of the reader's language."""
+
+from collections.abc import Iterable, Mapping
+from functools import reduce
+
+from django import template
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils.translation import gettext, gettext_noop
+
+register = template.Library()
+
+# Values of the API that pages print as they are, where they are English.
+_VALUES = frozenset(
+    {
+        *(gettext_noop("private"), gettext_noop("shared"), gettext_noop("public")),
+        *(gettext_noop("viewer"), gettext_noop("editor"), gettext_noop("admin")),
+        *(gettext_noop("agrees"), gettext_noop("tied"), gettext_noop("differs")),
+        *(gettext_noop("stale"), gettext_noop("paused"), gettext_noop("playing")),
+        *(gettext_noop("finished"), gettext_noop("failed"), gettext_noop("halted")),
+    }
+)
+
+
+@register.filter
+def word(value: str) -> str:
+    """`{{ run.visibility|word }}`: a value of the API as a word of a page."""
+    return gettext(value) if value in _VALUES else value
+
+
+@register.filter
+def translated(text: str) -> str:
+    """`{{ term.word|translated }}`: a text of a document, as the catalogue has it.
+
+    Unlike `{% translate %}`, which doubles percent signs before it looks.
+    """
+    return gettext(text)
+
+
+@register.filter
+def counts(numbers: Mapping[str, int]) -> str:
+    """`{{ summary|counts }}`: {"Pod": 1200, "Node": 3} → "Pod 1,200, Node 3"."""
+    each = gettext("{kind} {number}")
+    return listed(
+        each.format(kind=kind, number=intcomma(number)) for kind, number in numbers.items()
+    )
+
+
+def listed(parts: Iterable[str]) -> str:
+    """*parts* one after the other, with what stands between two of them in a language."""
+    between, words = gettext("{list}, {next}"), list(parts)
+    return reduce(lambda start, part: between.format(list=start, next=part), words) if words else ""

@@ -1,0 +1,1 @@
+"""Every text that people read is a whole sentence of the catalogue."""

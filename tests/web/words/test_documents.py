@@ -1,0 +1,183 @@
+"""Lessons, scenarios and tables of docs/ are in the catalogue, and pages print them through it."""
+
+import html
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from engine.input.lessons.lesson import Lesson as Told
+from engine.input.lessons.words import marks_of
+from engine.input.loader import load_files
+from engine.objects.documents import Limits, read_documents
+from kscope.concepts.table import sections as concept_sections
+from kscope.documents.messages import extract_tables, extract_yaml, lesson_texts
+from kscope.glossary import sections, terms
+from kscope.runs import services
+from kscope.runs.models import Lesson
+from tests.engine.input.test_lesson_documents import LESSON, SCENARIO
+from tests.web.words.pseudo import CLOSE, OPEN, pseudo_language, unmarked
+
+LESSONS = sorted(Path(settings.BASE_DIR, "scenarios", "lessons").glob("*/*.yaml"))
+
+
+@pytest.fixture
+def lesson(db: None) -> Lesson:
+    """A lesson that was uploaded with its scenario."""
+    files = [("small.yaml", (SCENARIO + LESSON).encode())]
+    services.scenario_store(name="small", result=load_files(files))
+    return Lesson.objects.get()
+
+
+def documents_of(path: Path) -> Iterator[dict]:
+    """The lessons in a file of scenarios/lessons/."""
+    for document in read_documents(path.name, path.read_bytes(), Limits()):
+        if document.value["kind"] == "Lesson":
+            yield document.value
+
+
+def messages_of(text: str) -> list[str]:
+    """The messages of a file of YAML."""
+    return [message for _, _, message, _ in extract_yaml(io.BytesIO(text.encode()))]
+
+
+def strings_of(value: object) -> Iterator[str]:
+    """All texts in a tree of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from strings_of(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from strings_of(each)
+
+
+def test_messages_of_a_lesson_have_their_lines() -> None:
+    text = SCENARIO + LESSON
+    lines = text.splitlines()
+    found = list(extract_yaml(io.BytesIO(text.encode())))
+    assert [message for _, _, message, _ in found][:2] == ["A course", "A lesson"]
+    for line, _, message, comments in found:
+        assert message.split()[0] in lines[line - 1]
+        assert comments[0].startswith("Lesson first: spec.")
+
+
+def test_translators_are_told_to_keep_marks() -> None:
+    told = {message: about for _, _, message, about in extract_yaml(io.BytesIO(LESSON.encode()))}
+    assert {len(about) == 2 for message, about in told.items() if marks_of(message)} == {True}
+    assert {len(about) for message, about in told.items() if not marks_of(message)} == {1}
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_whole_text_of_a_lesson_is_extracted(path: Path) -> None:
+    """What a reader sees is found by walking the document itself, whatever its fields are called."""
+    known = set(messages_of(path.read_text()))
+    for document in documents_of(path):
+        seen = {
+            text
+            for text in strings_of(document["spec"])
+            if " " in text and not re.fullmatch(r"[\w./:#@-]*", text)
+        }
+        facts = {text for step in document["spec"]["steps"] for text in strings_of(step.get("assert"))}
+        moments = set(strings_of(document["spec"].get("moments")))
+        moments |= {text for step in document["spec"]["steps"] for text in strings_of(step["at"])}
+        assert seen - facts - moments <= known
+
+
+def test_lesson_page_prints_only_messages(client: Client, lesson: Lesson) -> None:
+    with pseudo_language():
+        told = client.get(f"/api/lessons/{lesson.slug}/").json()
+    texts = [told["course"], told["title"], told["teaches"]]
+    for step in told["told"]:
+        ask = step["ask"]
+        texts.append(step["title"])
+        paragraphs = [*step["text"], ask["question"], ask["because"]]
+        for option in ask["options"]:
+            paragraphs += [option["text"], option["why"]]
+        texts += ["".join(piece.get("text", "") for piece in paragraph) for paragraph in paragraphs]
+    assert [unmarked(text) for text in texts] == [""] * len(texts)
+    assert any(text for text in texts)
+
+
+def test_translated_lesson_has_the_same_steps(client: Client, lesson: Lesson) -> None:
+    plain = client.get(f"/api/lessons/{lesson.slug}/").json()
+    with pseudo_language():
+        other = client.get(f"/api/lessons/{lesson.slug}/").json()
+    for one, two in zip(plain["told"], other["told"], strict=True):
+        assert (one["at"], one["select"], one["page"]) == (two["at"], two["select"], two["page"])
+        assert [_marks(text) for text in one["text"]] == [_marks(text) for text in two["text"]]
+
+
+def _marks(pieces: list[dict]) -> list[dict]:
+    return [
+        {name: value for name, value in piece.items() if name != "means"}
+        for piece in pieces
+        if piece["kind"] not in ("text", "code")
+    ]
+
+
+def test_lesson_pages_in_another_language(client: Client, lesson: Lesson) -> None:
+    with pseudo_language():
+        page = html.unescape(client.get("/lessons/").content.decode())
+    assert f"{OPEN}A course{CLOSE}" in page
+    assert f"{OPEN}A lesson{CLOSE}" in page
+
+
+def test_terms_are_explained_in_the_language() -> None:
+    with pseudo_language():
+        from kscope.glossary import sentence_of
+
+        assert sentence_of("Pod") == f"{OPEN}{terms()['pod']}{CLOSE}"
+        assert sentence_of("no such term") == ""
+
+
+@pytest.mark.parametrize("name", ["glossary.md", "concepts.md"])
+def test_tables_are_printed_through_the_catalogue(name: str, client: Client) -> None:
+    with Path(settings.BASE_DIR, "docs", name).open("rb") as file:
+        messages = [message for _, _, message, _ in extract_tables(file)]
+    with pseudo_language():
+        page = client.get(f"/{name.removesuffix('.md')}/").content.decode()
+    text = html.unescape(re.sub("</?code>", "`", page))
+    missing = [message for message in messages if f"{OPEN}{message}{CLOSE}" not in text]
+    # On the page of concepts code spans are as they are written.
+    assert missing == []
+    printed = re.findall("<d[td][^>]*>(.*?)</d[td]>", page, re.DOTALL)
+    assert printed
+    assert {re.sub(r"\s|<[^>]*>", "", unmarked(each)) for each in printed} == {""}
+
+
+def test_tables_have_the_rows_that_they_had() -> None:
+    assert sum(len(section.terms) for section in sections()) > 50
+    assert sum(len(section.concepts) for section in concept_sections()) >= 70
+
+
+def test_words_of_terms_can_be_left_out() -> None:
+    table = "## Things\n\n| word | meaning |\n|---|---|\n| pod, pods | it runs |\n"
+    found = list(extract_tables(io.BytesIO(table.encode()), options={"without": "word"}))
+    assert [(line, message) for line, _, message, _ in found] == [(1, "Things"), (5, "it runs")]
+
+
+def test_scenarios_question_is_a_message() -> None:
+    path = Path(settings.BASE_DIR, "scenarios", "local-volumes.yaml")
+    (question,) = messages_of(path.read_text())
+    assert question.endswith("the controller's about the volume?")
+
+
+def test_marks_are_the_same_in_any_order() -> None:
+    one = "[claim](?) of [db](pod/default/db) at [](@bound), see `x`"
+    two = "`x`: [](@bound), [db](pod/default/db), [PVC](?claim)"
+    assert marks_of(one) == marks_of(two)
+    assert marks_of(one) != marks_of(two.replace("?claim", "?pod"))
+
+
+def test_lessons_texts_are_all_changed() -> None:
+    (document,) = [one.value for one in read_documents("", LESSON.encode(), Limits())]
+    told = Told.from_document(document)
+    changed = told.with_texts(lambda _, text: text.upper())
+    before, after = lesson_texts(told), lesson_texts(changed)
+    assert [text.upper() for text in before.values()] == list(after.values())
