@@ -10,11 +10,11 @@ from django.shortcuts import render
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
-from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from engine.input.lessons.lesson import Lesson
 from engine.input.load_result import LoadedLesson, Problem
+from kscope.documents.language import in_language
 from kscope.documents.tables import Table, read_tables
 
 
@@ -32,7 +32,7 @@ class Term:
     @property
     def meaning(self) -> SafeString:
         """The sentence in the reader's language, for a page."""
-        return _as_html(gettext(self.sentence))
+        return _as_html(in_language(self.sentence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,7 @@ def sections() -> list[Section]:
 
 def sentence_of(term: str) -> str:
     """The sentence that explains *term*, in the reader's language; empty for one that nobody explains."""
-    sentence = terms().get(term.lower(), "")
-    return gettext(sentence) if sentence else ""
+    return in_language(terms().get(term.lower(), ""))
 
 
 @cache
@@ -88,7 +87,7 @@ def unknown_terms(lessons: Iterable[LoadedLesson]) -> Iterator[Problem]:
 
 def _rows(table: Table) -> list[tuple[str, str]]:
     """The words of a table with their meanings."""
-    return [(row.cells[0], row.cells[1]) for row in table.rows]
+    return [(word, meaning) for word, meaning in table.rows]
 
 
 def _as_html(meaning: str) -> SafeString:

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -76,7 +77,9 @@ class RunSchema(RestView):
             schema_text(run.profile, asked.get("api_version", ""), kind) if kind else kinds_text()
         )
         if text is None:
-            message = f"{run.profile} has no kind {kind} of {asked.get('api_version', '')}"
+            message = gettext("{profile} has no kind {kind} of {api_version}").format(
+                profile=run.profile, kind=kind, api_version=asked.get("api_version", "")
+            )
             raise ApplicationError(message, status=404)
         return HttpResponse(text, content_type="application/json")
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.utils.translation import gettext, gettext_lazy
 
 from kscope.runs.admin import ManifestForm, ProjectedObjectAdmin, ReadOnlyAdmin, seconds
 from kscope.runs.web.fault_actions import NODE_FAULTS, POD_FAULTS
@@ -15,13 +16,17 @@ class NodeForm(ManifestForm):
     """What one does to a node: cordon it, taint it, label it."""
 
     unschedulable = forms.BooleanField(
-        required=False, label="Unschedulable", help_text="Cordoned: no new pods."
+        required=False,
+        label=gettext_lazy("Unschedulable"),
+        help_text=gettext_lazy("Cordoned: no new pods."),
     )
     taints = forms.JSONField(
         required=False,
         decoder=JSONDecoder,
         widget=forms.Textarea(attrs={"rows": 4, "cols": 100}),
-        help_text='A list such as [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}].',
+        help_text=gettext_lazy(
+            'A list such as [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}].'
+        ),
     )
     labels = forms.JSONField(
         required=False,
@@ -43,15 +48,20 @@ class NodeForm(ManifestForm):
         """A taint needs a key and one of the three effects."""
         taints = self.cleaned_data["taints"] or []
         if not isinstance(taints, list):
-            raise forms.ValidationError("Taints are a JSON list.")
+            raise forms.ValidationError(gettext("Taints are a JSON list."))
         for index, taint in enumerate(taints):
             if not isinstance(taint, dict) or not taint.get("key"):
-                raise forms.ValidationError(f"taints[{index}].key is missing.")
+                raise forms.ValidationError(
+                    gettext("{field} is missing.").format(field=f"taints[{index}].key")
+                )
             effects = ("NoSchedule", "PreferNoSchedule", "NoExecute")
             if taint.get("effect") not in effects:
                 raise forms.ValidationError(
-                    f"taints[{index}].effect is {taint.get('effect')!r}; "
-                    f"it must be one of {', '.join(effects)}."
+                    gettext("{field} is {value}; it must be one of {known}.").format(
+                        field=f"taints[{index}].effect",
+                        value=repr(taint.get("effect")),
+                        known=", ".join(effects),
+                    )
                 )
         return taints
 
@@ -59,7 +69,7 @@ class NodeForm(ManifestForm):
         """Labels map texts to texts."""
         labels = self.cleaned_data["labels"] or {}
         if not isinstance(labels, dict) or not all(isinstance(v, str) for v in labels.values()):
-            raise forms.ValidationError("Labels are a JSON object of texts.")
+            raise forms.ValidationError(gettext("Labels are a JSON object of texts."))
         return labels
 
     def edited(self, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +119,7 @@ class SchedulingAttemptAdmin(ReadOnlyAdmin):
     search_fields = ("pod",)
     exclude = ("evidence",)
 
-    @admin.display(description="time")
+    @admin.display(description=gettext_lazy("time"))
     def virtual_time(self, attempt: SchedulingAttempt) -> str:
         """When it ended."""
         return seconds(attempt.at)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiParameter,
@@ -104,7 +105,11 @@ class ShadowDecisionList(RestView):
         run = found_run(request, run_id)
         verdict = request.query_params.get("verdict", "")
         if verdict and verdict not in VERDICTS:
-            raise ApplicationError(f'verdict: "{verdict}" is not one of {", ".join(VERDICTS)}')
+            raise ApplicationError(
+                gettext('verdict: "{verdict}" is not one of {known}').format(
+                    verdict=verdict, known=", ".join(VERDICTS)
+                )
+            )
         pod, seq = request.query_params.get("pod", ""), whole_number(request, "seq")
         found = agreement(run, verdict=verdict, pod=pod, seq=seq)
         decisions = [one.to_dict() for one in found.decisions]
@@ -354,7 +359,11 @@ class ObjectWhy(EngineView):
         kind = KIND_OF.get(prefix) or (prefix if run.scenario.as_brought else None)
         if kind is None:
             known = ", ".join(sorted(KIND_OF))
-            raise ApplicationError(f"{prefix!r} cannot be asked about; these can: {known}")
+            raise ApplicationError(
+                gettext("{kind} cannot be asked about; these can: {known}").format(
+                    kind=repr(prefix), known=known
+                )
+            )
         return _asked(request, run.pk, kind, key, seq)
 
 

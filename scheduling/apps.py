@@ -1,13 +1,14 @@
 """The Django app of the scheduler: its projections, attempts, the task that runs the engine."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class SchedulingConfig(AppConfig):
     """Nodes, pods and scheduling attempts as the admin and the API show them."""
 
     name = "scheduling"
-    verbose_name = "Scheduling"
+    verbose_name = gettext_lazy("Scheduling")
 
     def ready(self) -> None:
         """Register the task, and the tables that follow the engine."""

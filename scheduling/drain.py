@@ -2,6 +2,8 @@
 
 from typing import Any, cast
 
+from django.utils.translation import gettext
+
 from engine.api_server.admission.eviction import is_counted, is_exempt, selects
 from engine.objects.objects import ApiObject, from_manifest
 from engine.objects.objects import Pod as ApiPod
@@ -16,7 +18,9 @@ def drain_preview(run: Run, node: str) -> dict[str, Any]:
     Raises ApplicationError when the run has no such node now.
     """
     if not Node.objects.filter(run_id=run.pk, key=node).exists():
-        raise ApplicationError(f"node/{node} does not exist now", status=404)
+        raise ApplicationError(
+            gettext("node/{node} does not exist now").format(node=node), status=404
+        )
     rows = Pod.objects.filter(run_id=run.pk, node_name=node)
     pods = [cast("ApiPod", from_manifest(row.manifest)) for row in rows.order_by("key")]
     evicted = [pod for pod in pods if not _is_of_daemon_set(pod)]

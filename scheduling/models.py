@@ -1,6 +1,7 @@
 """Projections of nodes and pods, and the recorded scheduling attempts."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from kscope.runs.models import ProjectedObject, Run, flag_of, text_of
 
@@ -37,7 +38,7 @@ class SchedulingAttempt(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     pod = models.TextField(help_text="NAMESPACE/NAME")
     number = models.IntegerField()
-    seq = models.BigIntegerField(help_text="of the event that ended it")
+    seq = models.BigIntegerField(help_text=gettext_lazy("of the event that ended it"))
     at = models.BigIntegerField()
     cycle = models.BigIntegerField()
     result = models.TextField()

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from engine.diagnosis.path.critical_path import critical_path
 from engine.kernel.recorder import Event
@@ -41,7 +42,10 @@ def pod_path(run: Run, pod: str, *, seq: int | None) -> dict[str, Any]:
         now = at.first() or 0
     path = critical_path(StoredRecord(run, last), f"pod/{pod}", now=now)
     if path is None:
-        raise ApplicationError(f"pod/{pod} was not created up to event {last}", status=404)
+        raise ApplicationError(
+            gettext("pod/{pod} was not created up to event {seq}").format(pod=pod, seq=last),
+            status=404,
+        )
     return {"seq": last, **path.to_dict()}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.fork import collector_paused
@@ -76,7 +77,7 @@ def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
         found = _evidence_made_again(run, attempt, start)
         if found is not None:
             return found
-    raise ApplicationError("The attempt could not be made again.", status=409)
+    raise ApplicationError(gettext("The attempt could not be made again."), status=409)
 
 
 def _evidence_made_again(run: Run, attempt: SchedulingAttempt, start: int) -> dict[str, Any] | None:
@@ -145,7 +146,12 @@ def _answered_as_it_stands(run: Run, kind: str, key: str) -> dict[str, Any]:
     with _diagnosing:
         found = answer_as_it_stands(run, kind, key)
     if found is None:
-        raise ApplicationError(f"There is no {kind} {key} in the files of this run.", status=404)
+        raise ApplicationError(
+            gettext("There is no {kind} {key} in the files of this run.").format(
+                kind=kind, key=key
+            ),
+            status=404,
+        )
     return {"run": run.pk, "seq": run.head_seq, "outcome": "", **found.to_dict()}
 
 
@@ -190,7 +196,9 @@ def _steps(run: Run, kind: str, key: str, seq: int | None) -> Iterator[_Step]:
             observed = observed_after_play(cluster, evidence, kind, key)
             if kind not in ASKED:
                 if observed is None:
-                    raise ApplicationError(f"There is no {kind} {key}.", status=404)
+                    raise ApplicationError(
+                        gettext("There is no {kind} {key}.").format(kind=kind, key=key), status=404
+                    )
                 yield _Step(unplayed(cluster, kind, key), "", observed)
                 return
             outcome = Goal(kind, key).outcome(cluster)
@@ -215,7 +223,9 @@ def checks_by_id(run_id: int) -> dict[str, Any]:
     run = Run.objects.select_related("scenario").get(pk=run_id)
     findings = run_findings(run, cluster_at(run, None))
     if Run.objects.values_list("head_seq", flat=True).get(pk=run_id) != run.head_seq:
-        raise ApplicationError("The run moved on while it was checked; pause it first.", status=409)
+        raise ApplicationError(
+            gettext("The run moved on while it was checked; pause it first."), status=409
+        )
     return {"run": run.pk, "seq": run.head_seq, "checks": [*NAMES], "findings": findings}
 
 

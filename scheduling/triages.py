@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
+from django.utils.translation import gettext
+
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.first_look.first_look import first_look, reading
 from engine.diagnosis.fork import collector_paused
@@ -45,7 +47,10 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
     run = Run.objects.select_related("scenario").get(pk=run_id)
     if not run.scenario.as_brought:
         raise ApplicationError(
-            "This run began with a scenario that has steps. A triage is of a cluster as it stands.",
+            gettext(
+                "This run began with a scenario that has steps. A triage is of a cluster as it "
+                "stands."
+            ),
             status=409,
         )
     known = triage_known(run)
@@ -126,7 +131,9 @@ def _beginning(run: Run) -> Cluster:
     try:
         return cast("Cluster", engine_created(run))
     except SimError as problem:
-        raise ApplicationError(f"The cluster cannot be made: {problem}", status=409) from problem
+        raise ApplicationError(
+            gettext("The cluster cannot be made: {problem}").format(problem=problem), status=409
+        ) from problem
 
 
 def evidence_of(run: Run) -> Evidence:

@@ -1,5 +1,7 @@
 """Projections of volumes, claims and classes."""
 
+from django.utils.translation import gettext_lazy
+
 from kscope.runs.models import ProjectedObject, text_of
 
 
@@ -15,7 +17,7 @@ class PersistentVolume(ProjectedObject):
     claim_name = text_of("spec", "claimRef", "name")
 
     class Meta(ProjectedObject.Meta):
-        verbose_name = "volume"
+        verbose_name = gettext_lazy("volume")
 
 
 class PersistentVolumeClaim(ProjectedObject):
@@ -29,7 +31,7 @@ class PersistentVolumeClaim(ProjectedObject):
     volume_name = text_of("spec", "volumeName")
 
     class Meta(ProjectedObject.Meta):
-        verbose_name = "claim"
+        verbose_name = gettext_lazy("claim")
 
 
 class StorageClass(ProjectedObject):
@@ -42,5 +44,5 @@ class StorageClass(ProjectedObject):
     reclaim_policy = text_of("reclaimPolicy", default="Delete")
 
     class Meta(ProjectedObject.Meta):
-        verbose_name = "class"
-        verbose_name_plural = "classes"
+        verbose_name = gettext_lazy("class")
+        verbose_name_plural = gettext_lazy("classes")

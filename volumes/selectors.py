@@ -2,6 +2,8 @@
 
 from typing import Any, TypeVar
 
+from django.utils.translation import gettext
+
 from engine.objects.objects import (
     ApiObject,
     Node,
@@ -38,10 +40,16 @@ def claim_candidates(run: Run, claim: str, *, seq: int | None, node: str = "") -
     log = log_replayed(run.pk, seq)
     found = _object_at(log, f"claim/{claim}", seq, PersistentVolumeClaim)
     if found is None:
-        raise ApplicationError(f"There is no claim {claim} at event {seq}.", status=404)
+        raise ApplicationError(
+            gettext("There is no claim {claim} at event {seq}.").format(claim=claim, seq=seq),
+            status=404,
+        )
     on = _object_at(log, f"node/{node}", seq, Node) if node else None
     if node and on is None:
-        raise ApplicationError(f"There is no node {node} at event {seq}.", status=404)
+        raise ApplicationError(
+            gettext("There is no node {node} at event {seq}.").format(node=node, seq=seq),
+            status=404,
+        )
     of = _object_at(log, f"class/{claim_class(found)}", seq, StorageClass)
     volumes = VolumeIndex(_objects_at(log, "volume/", seq, PersistentVolume))
     candidates = candidates_for(found, volumes, of, on).to_dict()
@@ -63,7 +71,10 @@ def volume_claimants(run: Run, volume: str, *, seq: int | None) -> dict[str, Any
     log = log_replayed(run.pk, seq)
     found = _object_at(log, f"volume/{volume}", seq, PersistentVolume)
     if found is None:
-        raise ApplicationError(f"There is no volume {volume} at event {seq}.", status=404)
+        raise ApplicationError(
+            gettext("There is no volume {volume} at event {seq}.").format(volume=volume, seq=seq),
+            status=404,
+        )
     volumes = VolumeIndex(_objects_at(log, "volume/", seq, PersistentVolume))
     claims = _objects_at(log, "claim/", seq, PersistentVolumeClaim)
     classes = {each.name: each for each in _objects_at(log, "class/", seq, StorageClass)}

@@ -20,30 +20,31 @@ from typing import Any, Protocol
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, TextChoices
+from django.utils.translation import gettext, gettext_lazy
 from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 
 
 class Role(TextChoices):
     """What an account may do at all."""
 
-    VIEWER = "viewer", "viewer: reads"
-    EDITOR = "editor", "editor: uploads, runs, changes what is theirs"
-    ADMIN = "admin", "admin: everything"
+    VIEWER = "viewer", gettext_lazy("viewer: reads")
+    EDITOR = "editor", gettext_lazy("editor: uploads, runs, changes what is theirs")
+    ADMIN = "admin", gettext_lazy("admin: everything")
 
 
 class Visibility(TextChoices):
     """Who besides its owner may read an object."""
 
-    PRIVATE = "private", "private: only its owner"
-    SHARED = "shared", "shared: every account"
-    PUBLIC = "public", "public: all visitors"
+    PRIVATE = "private", gettext_lazy("private: only its owner")
+    SHARED = "shared", gettext_lazy("shared: every account")
+    PUBLIC = "public", gettext_lazy("public: all visitors")
 
 
 class Scope(TextChoices):
     """How much of what its account may do a token may do."""
 
-    READ = "read", "read"
-    WRITE = "write", "read and write"
+    READ = "read", gettext_lazy("read")
+    WRITE = "write", gettext_lazy("read and write")
 
 
 class Owned(Protocol):
@@ -134,10 +135,10 @@ def role_of(user: Any) -> Role:
     return Role.VIEWER if account is None else Role(account.role)
 
 
-def refuse(visitor: Visitor, what: str) -> None:
-    """Raise what fits a visitor who may not do *what*: log in first, or not with this account."""
+def refuse(visitor: Visitor, words: str) -> None:
+    """Raise what fits a visitor who may not do something: log in first, or, in *words*, not with this account."""
     if visitor.role is None:
-        raise NotAuthenticated("Log in, or send a token: Authorization: Token …")
+        raise NotAuthenticated(gettext("Log in, or send a token: Authorization: Token …"))
     if not visitor.has_write_scope:
-        raise PermissionDenied("This token may only read.")
-    raise PermissionDenied(f"Your account may not {what}.")
+        raise PermissionDenied(gettext("This token may only read."))
+    raise PermissionDenied(words)

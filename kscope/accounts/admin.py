@@ -8,6 +8,7 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext_lazy
 
 from kscope.accounts.access import role_of
 from kscope.accounts.models import Account, Identity, Token
@@ -31,17 +32,18 @@ class AccountInline(admin.StackedInline):
     model = Account
     form = AccountForm
     can_delete = False
-    verbose_name_plural = "role and quotas"
+    verbose_name_plural = gettext_lazy("role and quotas")
     readonly_fields = ("used",)
 
-    @admin.display(description="used of the quotas")
+    @admin.display(description=gettext_lazy("used of the quotas"))
     def used(self, account: Account) -> str:
         """What counts, how much of it is used, and the limit."""
         if account.user_id is None:
             return ""
         return "; ".join(
-            f"{each.quota.replace('_', ' ')} {_amount(each.used, each.is_bytes)}"
-            f" of {_amount(each.limit, each.is_bytes)}"
+            _USED[each.quota].format(
+                used=_amount(each.used, each.is_bytes), limit=_amount(each.limit, each.is_bytes)
+            )
             for each in usage_of(account)
         )
 
@@ -51,6 +53,14 @@ class IdentityInline(admin.TabularInline):
 
     model = Identity
     extra = 0
+
+
+_USED = {
+    "uploads": gettext_lazy("uploads {used} of {limit}"),
+    "upload_bytes": gettext_lazy("upload bytes {used} of {limit}"),
+    "runs": gettext_lazy("runs {used} of {limit}"),
+    "playing": gettext_lazy("playing {used} of {limit}"),
+}
 
 
 def _amount(number: int, is_bytes: bool) -> str:
@@ -67,12 +77,12 @@ class AccountAdmin(UserAdmin):
     list_select_related = ("account",)
     fieldsets = (
         (None, {"fields": ("username", "password", "email", "is_active")}),
-        ("Dates", {"fields": ("last_login", "date_joined")}),
+        (gettext_lazy("Dates"), {"fields": ("last_login", "date_joined")}),
     )
     readonly_fields = ("last_login", "date_joined")
     filter_horizontal = ()
 
-    @admin.display(description="role", ordering="account__role")
+    @admin.display(description=gettext_lazy("role"), ordering="account__role")
     def role(self, user: User) -> str:
         """The role, in a word."""
         return role_of(user)

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.db.models.signals import post_save
+from django.utils.translation import gettext_lazy
 
 
 class AccountsConfig(AppConfig):
@@ -11,7 +12,7 @@ class AccountsConfig(AppConfig):
 
     name = "kscope.accounts"
     label = "accounts"
-    verbose_name = "accounts"
+    verbose_name = gettext_lazy("accounts")
 
     def ready(self) -> None:
         """Listen for new users, as there are many ways to make one, and for logins."""

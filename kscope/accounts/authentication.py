@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import knox.auth
 from django.conf import settings
+from django.utils.translation import gettext
 from rest_framework import authentication
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied, Throttled
 from rest_framework.permissions import SAFE_METHODS
@@ -33,7 +34,7 @@ class TokenAuthentication(knox.auth.TokenAuthentication):
     def authenticate_credentials(self, token: bytes) -> Any:
         """See knox, which would stumble over what is not text."""
         if not _WORD.fullmatch(token):
-            raise AuthenticationFailed("Invalid token.")
+            raise AuthenticationFailed(gettext("Invalid token."))
         return super().authenticate_credentials(token)
 
     def _cleanup_token(self, auth_token: Token) -> bool:
@@ -61,7 +62,7 @@ def refuse_foreign_page(request: Any) -> None:
     """
     origin = request.headers.get("Origin")
     if origin is not None and not is_own_origin(origin, request.get_host()):
-        raise PermissionDenied("The request came from a page of another site.")
+        raise PermissionDenied(gettext("The request came from a page of another site."))
 
 
 def is_own_origin(origin: str, host: str) -> bool:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 from knox.models import AbstractAuthToken
 
 from kscope.accounts.access import Role, Scope, role_of
@@ -20,13 +21,17 @@ class Account(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="account"
     )
     role = models.CharField(max_length=10, choices=Role, default=Role.VIEWER)
-    max_uploads = models.PositiveIntegerField(**_QUOTA, help_text="uploads kept; empty: default")
-    max_upload_bytes = models.PositiveBigIntegerField(
-        **_QUOTA, help_text="bytes of all uploads kept; empty: default"
+    max_uploads = models.PositiveIntegerField(
+        **_QUOTA, help_text=gettext_lazy("uploads kept; empty: default")
     )
-    max_runs = models.PositiveIntegerField(**_QUOTA, help_text="runs kept; empty: default")
+    max_upload_bytes = models.PositiveBigIntegerField(
+        **_QUOTA, help_text=gettext_lazy("bytes of all uploads kept; empty: default")
+    )
+    max_runs = models.PositiveIntegerField(
+        **_QUOTA, help_text=gettext_lazy("runs kept; empty: default")
+    )
     max_playing = models.PositiveIntegerField(
-        **_QUOTA, help_text="runs playing at once; empty: default"
+        **_QUOTA, help_text=gettext_lazy("runs playing at once; empty: default")
     )
 
     # Django adds the column of the key; type checkers cannot know.
@@ -66,7 +71,7 @@ class Identity(models.Model):
 
     class Meta:
         ordering = ("issuer", "subject")
-        verbose_name_plural = "identities"
+        verbose_name_plural = gettext_lazy("identities")
         constraints = (
             models.UniqueConstraint(fields=("issuer", "subject"), name="identity_issuer_subject"),
         )

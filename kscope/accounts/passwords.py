@@ -7,6 +7,7 @@ stored, by whatever way.
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 # 10**8 guesses: more than an attacker can try at the login in a thousand years.
 _LEAST_SCORE = 3
@@ -26,14 +27,18 @@ class GuessedPasswordValidator:
         known = [*_WORDS_OF_OURS, *([user.username, user.email] if user is not None else ())]
         if zxcvbn(password[:_JUDGED_LENGTH], user_inputs=known)["score"] < _LEAST_SCORE:
             raise ValidationError(
-                "This password is too easy to guess. Four words that have nothing to do with each "
-                "other make a good one.",
+                gettext(
+                    "This password is too easy to guess. Four words that have nothing to do with "
+                    "each other make a good one."
+                ),
                 code="password_too_easy",
             )
 
     def get_help_text(self) -> str:
         """What forms say beforehand."""
-        return "Your password can't be made of leaked passwords, names, dates or rows of keys."
+        return gettext(
+            "Your password can't be made of leaked passwords, names, dates or rows of keys."
+        )
 
 
 class EndOfTokens:
@@ -53,4 +58,4 @@ class EndOfTokens:
 
     def get_help_text(self) -> str:
         """What forms say beforehand."""
-        return "A new password ends your other sessions and revokes your tokens."
+        return gettext("A new password ends your other sessions and revokes your tokens.")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
@@ -18,5 +19,5 @@ class ReadersAndEditors(BasePermission):
         """See rest_framework."""
         visitor = visitor_of(request)
         if request.method not in SAFE_METHODS and not visitor.may_create:
-            refuse(visitor, "change anything")
+            refuse(visitor, gettext("Your account may not change anything."))
         return True

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
+from kscope.documents.language import in_language
 from kscope.documents.tables import read_tables
 
 
@@ -63,9 +64,9 @@ class Concept:
     @property
     def told(self) -> SafeString:
         """What it is, and a link to where it is seen, or why it is not, in the reader's language."""
-        more = gettext(self.why) if self.seen is None else self._link(self.seen)
+        more = in_language(self.why) if self.seen is None else self._link(self.seen)
         words = gettext("{meaning} {more}")
-        return format_html(words, meaning=gettext(self.meaning), more=more)
+        return format_html(words, meaning=in_language(self.meaning), more=more)
 
     def _link(self, seen: Seen) -> SafeString:
         words = gettext("See it in {demo}, {version}")
@@ -85,7 +86,7 @@ class Section:
 def sections() -> tuple[Section, ...]:
     """The tables of docs/concepts.md. Read once per process."""
     return tuple(
-        Section(table.title, tuple(_concept(row.cells) for row in table.rows))
+        Section(table.title, tuple(_concept(row) for row in table.rows))
         for table in read_tables("concepts.md")
     )
 

@@ -2,6 +2,7 @@
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from engine.input.lessons.lesson import LessonRun
@@ -29,7 +30,7 @@ def concept(request: HttpRequest, anchor: str) -> HttpResponse:
         (one for each in sections() for one in each.concepts if one.anchor == anchor), None
     )
     if found is None or found.seen is None:
-        raise Http404(f"No run shows {anchor}.")
+        raise Http404(gettext("No run shows {concept}.").format(concept=anchor))
     demos = readable_scenarios(visitor_of(request)).filter(is_demo=True)
     demo = demos.filter(document__name=found.seen.demo).first()
     if demo is None:

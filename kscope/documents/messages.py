@@ -1,74 +1,55 @@
-"""The texts of documents, as Babel asks for them: methods of extraction.
+"""The texts of documents that pages print, for the catalogue: see docs/adr/0039.
 
-A method is given a file, and yields for each text its line, the function of gettext that looks it
-up (none: by the text alone), the text, and what translators are told of it. What is no text of a
-page is not among them: names of objects, moments, facts about runs.
+What is no text of a page is not among them: names of objects, moments, facts about runs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any, cast
+from collections.abc import Iterator, Mapping
+from pathlib import Path as File
+from typing import Any
 
 from engine.input.lessons.lesson import Lesson
 from engine.input.lessons.loading import is_lesson
 from engine.input.lessons.words import marks_of
-from engine.objects.documents import Limits, Path, find_lines, read_documents, show_path
-from kscope.documents.tables import Table, tables_of
+from engine.objects.documents import Limits, Path, read_documents, show_path
+from kscope.documents.tables import tables_of
 
-Message = tuple[int, None, str, list[str]]
+# A text, and what translators are told of it.
+Message = tuple[str, list[str]]
 
 # Of a scenario: what pages print of it.
 _SCENARIO = (("spec", "question"),)
-# The columns of tables that pages print.
+# The columns of tables that pages print; the words of docs/terms.md stand in no list.
 _COLUMNS = ("word", "meaning", "concept", "what it is", "why no run shows it")
-_KEEP_MARKS = "Keep the marks [words](target) and `code`; [word](?) becomes [translation](?word)."
+_TABLES = {"glossary.md": _COLUMNS, "terms.md": ("meaning",), "concepts.md": _COLUMNS}
+_KEEP_MARKS = "Translators: keep the marks [words](target) and `code`; only words are translated."
 
 
-def extract_yaml(
-    file: IO[bytes], keywords: Any = (), comment_tags: Any = (), options: Any = None
-) -> Iterator[Message]:
-    """The texts of the lessons and scenarios in a file of YAML."""
-    data = file.read()
-    documents = list(read_documents("", data, Limits()))
-    texts = {number: _texts(one.value) for number, one in enumerate(documents, 1)}
-    lines = find_lines(data, {number: set(paths) for number, paths in texts.items()})
-    for number, found in texts.items():
-        for path, text in found.items():
-            yield lines[number][path], None, text, [*_about(documents[number - 1].value, path, text)]
+def document_messages(root: File) -> Iterator[tuple[str, str, list[str]]]:
+    """The texts of all documents below *root*: file, text, and what translators are told of it."""
+    folder = root / "scenarios"
+    for path in (*sorted(folder.glob("*.yaml")), *sorted(folder.glob("lessons/*/*.yaml"))):
+        for text, comments in messages_of_yaml(path.read_bytes()):
+            yield path.relative_to(root).as_posix(), text, comments
+    for name, columns in _TABLES.items():
+        for text in texts_of_tables((root / "docs" / name).read_text(), columns):
+            yield f"docs/{name}", text, []
 
 
-def extract_tables(
-    file: IO[bytes],
-    keywords: Any = (),
-    comment_tags: Any = (),
-    options: Mapping[str, str] | None = None,
-) -> Iterator[Message]:
-    """The texts of the tables in a document of docs/; `without` names a column that no page prints."""
-    left_out = (options or {}).get("without", "")
-    for table in tables_of(file.read().decode()):
+def messages_of_yaml(data: bytes) -> Iterator[Message]:
+    """The texts of the lessons and scenarios in a file."""
+    for document in read_documents("", data, Limits()):
+        for path, text in _texts(document.value).items():
+            yield text, [*_about(document.value, path, text)]
+
+
+def texts_of_tables(text: str, columns: tuple[str, ...] = _COLUMNS) -> Iterator[str]:
+    """The headings of a document of docs/ that have a table, and the cells of these *columns*."""
+    for table in tables_of(text):
         if table.rows:
-            yield table.line, None, table.title, []
-            yield from _cells(table, left_out)
-
-
-def _cells(table: Table, left_out: str) -> Iterator[Message]:
-    printed = [name in _COLUMNS and name != left_out for name in table.head]
-    for row in table.rows:
-        for cell, is_printed in zip(row.cells, printed, strict=True):
-            if is_printed:
-                yield row.line, None, cell, []
-
-
-def _texts(document: Any) -> Mapping[Path, str]:
-    """The texts of one document, each under its path."""
-    if not isinstance(document, dict):
-        return {}
-    manifest = cast("dict[str, Any]", document)
-    if is_lesson(manifest):
-        return lesson_texts(Lesson.from_document(manifest))
-    if manifest.get("kind") == "Scenario":
-        found = {path: _at(manifest, path) for path in _SCENARIO}
-        return {path: text for path, text in found.items() if isinstance(text, str)}
-    return {}
+            yield table.title
+            printed = [name in columns for name in table.head]
+            for row in table.rows:
+                yield from (cell for cell, is_told in zip(row, printed, strict=True) if is_told)
 
 
 def lesson_texts(lesson: Lesson) -> dict[Path, str]:
@@ -83,15 +64,27 @@ def lesson_texts(lesson: Lesson) -> dict[Path, str]:
     return {path: text for path, text in found.items() if text}
 
 
+def _texts(document: Any) -> Mapping[Path, str]:
+    """The texts of one document, each under its path."""
+    if not isinstance(document, dict):
+        return {}
+    if is_lesson(document):
+        return lesson_texts(Lesson.from_document(document))
+    if document.get("kind") == "Scenario":
+        found = {path: _at(document, path) for path in _SCENARIO}
+        return {path: text for path, text in found.items() if isinstance(text, str)}
+    return {}
+
+
 def _at(document: Any, path: Path) -> Any:
     for part in path:
         document = document.get(part) if isinstance(document, dict) else None
     return document
 
 
-def _about(document: Any, path: Path, text: str) -> Iterable[str]:
+def _about(document: Any, path: Path, text: str) -> Iterator[str]:
     """What helps to translate a text: where it stands, and to keep what it marks."""
     name = _at(document, ("metadata", "name"))
-    yield f"{document['kind']} {name}: {show_path(path)}"
+    yield f"Translators: {document['kind']} {name}: {show_path(path)}"
     if marks_of(text):
         yield _KEEP_MARKS

@@ -9,14 +9,7 @@ from django.conf import settings
 
 # A cell may hold a bar within a code span.
 _CELL = re.compile(r"\|((?:`[^`]*`|[^|`])*)")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a table, and the line that it is on."""
-
-    line: int
-    cells: tuple[str, ...]
+_SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +17,8 @@ class Table:
     """The rows under a heading; `head` names the columns, and is empty where there is no table."""
 
     title: str
-    line: int
     head: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 def read_tables(name: str) -> list[Table]:
@@ -36,16 +28,9 @@ def read_tables(name: str) -> list[Table]:
 
 def tables_of(text: str) -> Iterator[Table]:
     """The tables of a document: one for each heading of the second level."""
-    lines = text.splitlines()
-    starts = [number for number, line in enumerate(lines) if line.startswith("## ")]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        rows = [
-            Row(number + 1, _cells(lines[number]))
-            for number in range(start, end)
-            if lines[number].startswith("| ")
-        ]
-        head = rows[0].cells if rows else ()
-        yield Table(lines[start].removeprefix("## "), start + 1, head, tuple(rows[1:]))
+    for title, body in _SECTION.findall(text):
+        rows = [_cells(line) for line in body.splitlines() if line.startswith("| ")]
+        yield Table(title, rows[0] if rows else (), tuple(rows[1:]))
 
 
 def _cells(line: str) -> tuple[str, ...]:

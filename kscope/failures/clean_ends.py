@@ -11,11 +11,12 @@ from typing import Any
 
 import orjson
 from django.core.exceptions import RequestAborted
+from django.utils.translation import gettext_lazy
 from starlette.requests import ClientDisconnect
 from starlette.websockets import WebSocketDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
-FULL = "The disk of this server is full: nothing was saved."
+FULL = gettext_lazy("The disk of this server is full: nothing was saved.")
 INSUFFICIENT_STORAGE = 507
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _LEFT = (ClientDisconnect, ClientDisconnected, WebSocketDisconnect, RequestAborted)
@@ -72,7 +73,7 @@ class _Ends:
 
 async def _refuse(scope: dict[str, Any], send: Any) -> None:
     is_json = scope["path"].startswith("/api/")
-    body = orjson.dumps({"message": FULL}) if is_json else f"{FULL}\n".encode()
+    body = orjson.dumps({"message": str(FULL)}) if is_json else f"{FULL}\n".encode()
     kind = b"application/json" if is_json else b"text/plain"
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     start = {"type": "http.response.start", "status": INSUFFICIENT_STORAGE, "headers": headers}

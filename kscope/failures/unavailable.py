@@ -6,28 +6,31 @@ carried out: it names no time, because clients would send it again by themselves
 
 import sys
 from http import HTTPStatus
+from typing import Any
 
 import psycopg
 import redis
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext, gettext_lazy
 from django.views.defaults import server_error
 
 from kscope.database_format import WrongFormat
 from kscope.failures.clean_ends import FULL, is_disk_full
 from kscope.runs.nudges import note_if_full
 from kscope.runs.web.written import may_be_stored
+from kscope.words.joining import sentences
 
 RETRY_SECONDS = 2
-DATABASE_FULL = "The disk of the database is full."
-_OPEN = "The request may have been carried out: look before you send it again."
-_AWAY: dict[type[Exception], str] = {
-    OperationalError: "The database does not answer.",
-    InterfaceError: "The database does not answer.",
-    psycopg.OperationalError: "The database does not answer.",
-    redis.ConnectionError: "The message broker does not answer.",
-    redis.TimeoutError: "The message broker does not answer.",
+DATABASE_FULL = gettext_lazy("The disk of the database is full.")
+_OPEN = gettext_lazy("The request may have been carried out: look before you send it again.")
+_AWAY: dict[type[Exception], Any] = {
+    OperationalError: gettext_lazy("The database does not answer."),
+    InterfaceError: gettext_lazy("The database does not answer."),
+    psycopg.OperationalError: gettext_lazy("The database does not answer."),
+    redis.ConnectionError: gettext_lazy("The message broker does not answer."),
+    redis.TimeoutError: gettext_lazy("The message broker does not answer."),
 }
 
 
@@ -45,10 +48,8 @@ def handle_server_error(request: HttpRequest) -> HttpResponseBase:
         status = HTTPStatus.INSUFFICIENT_STORAGE
     answer: HttpResponse
     if request.path.startswith("/api/"):
-        later = f"Nothing that was recorded is lost; try again {_when(message)}."
-        answer = JsonResponse(
-            {"message": f"{message} {_OPEN if is_open else later}"}, status=status
-        )
+        advice = _OPEN if is_open else _when(message)
+        answer = JsonResponse({"message": sentences(message, advice)}, status=status)
     else:
         context = {"message": message, "open": _OPEN if is_open else ""}
         answer = HttpResponse(render_to_string("503.html", context), status=status)
@@ -58,7 +59,9 @@ def handle_server_error(request: HttpRequest) -> HttpResponseBase:
 
 
 def _when(message: str) -> str:
-    return "once there is room" if message in (FULL, DATABASE_FULL) else "in a moment"
+    if message in (FULL, DATABASE_FULL):
+        return gettext("Nothing that was recorded is lost; try again once there is room.")
+    return gettext("Nothing that was recorded is lost; try again in a moment.")
 
 
 def what_is_away(problem: BaseException | None) -> str | None:
@@ -66,7 +69,7 @@ def what_is_away(problem: BaseException | None) -> str | None:
     if isinstance(problem, WrongFormat):
         return f"{problem}."
     if note_if_full(problem):
-        return DATABASE_FULL
+        return str(DATABASE_FULL)
     if is_disk_full(problem):
-        return FULL
-    return next((text for kind, text in _AWAY.items() if isinstance(problem, kind)), None)
+        return str(FULL)
+    return next((str(text) for kind, text in _AWAY.items() if isinstance(problem, kind)), None)

@@ -5,6 +5,7 @@ from typing import Any
 
 import redis
 from django.db import connection
+from django.utils.translation import gettext, gettext_lazy
 
 from engine.cluster.source import fingerprint
 from kscope.operations import presence, retention
@@ -13,6 +14,12 @@ from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.models import Run
 
 SHOWN = 20
+_COUNTED = {
+    Run.Status.PAUSED: gettext_lazy("{number} paused"),
+    Run.Status.PLAYING: gettext_lazy("{number} playing"),
+    Run.Status.FINISHED: gettext_lazy("{number} finished"),
+    Run.Status.FAILED: gettext_lazy("{number} failed"),
+}
 # The larger ones of these are worth a row; others are a few kilobytes.
 _BIG_TABLES = 8
 
@@ -70,11 +77,13 @@ def overview() -> dict[str, Any]:
 
 def summary(found: dict[str, Any]) -> dict[str, str]:
     """The counts of an `overview` in words, for the page."""
-    runs = [f"{number:,} {status}" for status, number in found["runs"].items()]
+    runs = [
+        _COUNTED[status].format(number=f"{number:,}") for status, number in found["runs"].items()
+    ]
     queues = [f"{name} {length:,}" for name, length in found["queues"].items()]
     return {
         "runs": " · ".join(runs),
-        "queues": " · ".join(queues) or "unknown",
+        "queues": " · ".join(queues) or gettext("unknown"),
         "retention": retention.Policy(**found["retention"]).sentence,
     }
 
@@ -118,14 +127,15 @@ def _failures() -> list[dict[str, Any]]:
     for row in found:
         differs, at = row.pop("differs_from"), row["at"]
         if row["status"] != Run.Status.FAILED:
-            row["error"] = (
-                "recorded by another version of kscope; this one decides differently from event "
-                f"{differs:,} on"
-                if differs is not None
-                else ""
-            )
+            row["error"] = "" if differs is None else _differs(differs)
         row["at"] = _moment(at) if at else None
     return [row for row in found if row["error"]]
+
+
+def _differs(seq: int) -> str:
+    return gettext(
+        "recorded by another version of kscope; this one decides differently from event {seq} on"
+    ).format(seq=f"{seq:,}")
 
 
 def _moment(at: datetime) -> str:

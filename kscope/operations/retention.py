@@ -18,6 +18,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.utils.translation import gettext, ngettext
 
 from engine.cluster.source import fingerprint
 from kscope.runs import leases, services
@@ -43,20 +44,40 @@ class Policy:
     @property
     def sentence(self) -> str:
         """The policy in words, such as "runs are deleted after 30 days"."""
+        deleted, thinned = self.delete_runs_days, self.thin_runs_days
+        dropped = self.drop_evidence_days
         rules = (
-            ("runs are deleted", self.delete_runs_days),
-            ("checkpoints are thinned", self.thin_runs_days),
-            ("evidence is dropped", self.drop_evidence_days),
+            (deleted, _deleted_after(deleted)),
+            (thinned, _thinned_after(thinned)),
+            (dropped, _dropped_after(dropped)),
         )
-        words = [
-            f"{what} after {days} day{'' if days == 1 else 's'}" for what, days in rules if days
-        ]
-        return " · ".join(words) or "nothing is deleted"
+        words = [text for days, text in rules if days]
+        return " · ".join(words) or gettext("nothing is deleted")
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is ever deleted."""
         return not any(asdict(self).values())
+
+
+def _deleted_after(days: int) -> str:
+    return ngettext(
+        "runs are deleted after {days} day", "runs are deleted after {days} days", days
+    ).format(days=days)
+
+
+def _thinned_after(days: int) -> str:
+    return ngettext(
+        "checkpoints are thinned after {days} day",
+        "checkpoints are thinned after {days} days",
+        days,
+    ).format(days=days)
+
+
+def _dropped_after(days: int) -> str:
+    return ngettext(
+        "evidence is dropped after {days} day", "evidence is dropped after {days} days", days
+    ).format(days=days)
 
 
 def policy_of_settings() -> Policy:

@@ -6,6 +6,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from drf_spectacular.types import OpenApiTypes
@@ -36,7 +37,9 @@ def readyz(request: HttpRequest) -> HttpResponse:
     parts = [part for part in request.GET.get("parts", "").split(",") if part]
     unknown = [part for part in parts if part not in CHECKS]
     if unknown:
-        message = f"parts is {unknown[0]!r}; it must be among {', '.join(CHECKS)}"
+        message = gettext("parts is {parts}; it must be among {known}").format(
+            parts=repr(unknown[0]), known=", ".join(CHECKS)
+        )
         return JsonResponse({"message": message}, status=400)
     found = readiness(parts)
     return JsonResponse(found, status=200 if found["ready"] else 503)
@@ -47,7 +50,9 @@ def readyz(request: HttpRequest) -> HttpResponse:
 def metrics(request: HttpRequest) -> HttpResponse:
     """What kscope counts of itself, for Prometheus and the like."""
     if not may_read_metrics(request):
-        return HttpResponse("An admin's login or the metrics token is needed.\n", status=401)
+        return HttpResponse(
+            gettext("An admin's login or the metrics token is needed.") + "\n", status=401
+        )
     try:
         return HttpResponse(metrics_text(), content_type=CONTENT_TYPE_LATEST)
     except (redis.RedisError, DatabaseError) as problem:

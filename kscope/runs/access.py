@@ -1,11 +1,13 @@
 """Runs and scenarios that a visitor may read or change, for pages, the API and sockets."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
 from django.http import Http404
+from django.utils.translation import gettext_lazy
 
 from kscope.accounts.access import Visitor, refuse, visitor_of
 from kscope.runs.models import Run, Scenario
@@ -33,13 +35,13 @@ def found_run(
     visitor = visitor_of(request)
     readable = readable_runs(visitor)
     runs = Run.with_worker(readable) if with_worker else readable
-    return _found(runs, "run", run_id, visitor, to_change)
+    return _found(runs, _RUN, run_id, visitor, to_change)
 
 
 def found_scenario(request: Any, scenario_id: int, *, to_change: bool = False) -> Scenario:
     """The scenario, under the same conditions as `found_run`."""
     visitor = visitor_of(request)
-    return _found(readable_scenarios(visitor), "scenario", scenario_id, visitor, to_change)
+    return _found(readable_scenarios(visitor), _SCENARIO, scenario_id, visitor, to_change)
 
 
 # SQL for the owners of what a run of the table runs_run is made of: its parents and its scenario.
@@ -77,10 +79,28 @@ def _sources_of(run: Run) -> Sequence[int | None]:
     return row[0] if row else ()
 
 
-def _found(readable: Any, kind: str, key: int, visitor: Visitor, to_change: bool) -> Any:
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Why somebody does not get a thing, with a place for its `number`."""
+
+    absent: Any
+    belongs_to_another: Any
+
+
+_RUN = _Words(
+    gettext_lazy("There is no run {number}."),
+    gettext_lazy("Your account may not change run {number}: it belongs to another account."),
+)
+_SCENARIO = _Words(
+    gettext_lazy("There is no scenario {number}."),
+    gettext_lazy("Your account may not change scenario {number}: it belongs to another account."),
+)
+
+
+def _found(readable: Any, words: _Words, key: int, visitor: Visitor, to_change: bool) -> Any:
     found = readable.filter(pk=key).first()
     if found is None:
-        raise Http404(f"There is no {kind} {key}.")
+        raise Http404(words.absent.format(number=key))
     if to_change and not visitor.may_change(found):
-        refuse(visitor, f"change {kind} {key}: it belongs to another account")
+        refuse(visitor, words.belongs_to_another.format(number=key))
     return found

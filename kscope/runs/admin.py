@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext, gettext_lazy
 
 from kscope.runs import services
 from kscope.runs.manifest_edits import change_body, difference, without_managers
@@ -36,7 +37,20 @@ _FORM_TEMPLATE = "admin/runs/object_form.html"
 
 def seconds(nanoseconds: int | None) -> str:
     """Virtual time as the pages write it."""
-    return "" if nanoseconds is None else f"{nanoseconds / 1e9:.3f} s"
+    if nanoseconds is None:
+        return ""
+    return gettext("{seconds} s").format(seconds=f"{nanoseconds / 1e9:.3f}")
+
+
+def _what_goes(run: Run, forks: int) -> str:
+    """What is deleted with a run, and how many forks of it stay."""
+    words = gettext("{run} with {events} events and all else it recorded")
+    if forks:
+        words = gettext(
+            "{run} with {events} events and all else it recorded; {forks} fork(s) of it keep their "
+            "own history"
+        )
+    return words.format(run=run, events=f"{run.head_seq:,}", forks=forks)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -92,7 +106,7 @@ class RunAdmin(ReadOnlyAdmin):
         found = super().get_queryset(request).select_related("scenario")
         return found.defer("scenario__document")
 
-    @admin.display(description="time")
+    @admin.display(description=gettext_lazy("time"))
     def virtual_time(self, run: Run) -> str:
         """The virtual time of the newest event."""
         return seconds(run.head_at)
@@ -108,8 +122,7 @@ class RunAdmin(ReadOnlyAdmin):
         lines, counts = [], {"runs": 0, "events": 0}
         for run in objs:
             forks = Run.objects.filter(parent=run).count()
-            keeps = f"; {forks} fork(s) of it keep their own history" if forks else ""
-            lines.append(f"{run} with {run.head_seq:,} events and all else it recorded{keeps}")
+            lines.append(_what_goes(run, forks))
             counts["runs"] += 1
             counts["events"] += run.head_seq
         return lines, counts, set(), []
@@ -123,10 +136,10 @@ class RunAdmin(ReadOnlyAdmin):
         for run in queryset:
             services.run_delete(run=run)
 
-    @admin.display(description="board")
+    @admin.display(description=gettext_lazy("board"))
     def board(self, run: Run) -> str:
         """A link."""
-        return format_html('<a href="/runs/{}/">open</a>', run.pk)
+        return format_html('<a href="/runs/{}/">{}</a>', run.pk, gettext("open"))
 
 
 @admin.register(EventRecord)
@@ -140,7 +153,7 @@ class EventRecordAdmin(ReadOnlyAdmin):
     list_per_page = 50
     show_full_result_count = False
 
-    @admin.display(description="time")
+    @admin.display(description=gettext_lazy("time"))
     def virtual_time(self, event: EventRecord) -> str:
         """When it happened."""
         return seconds(event.at)
@@ -172,7 +185,7 @@ class CheckpointAdmin(ReadOnlyAdmin):
         """Without the blobs, which are not shown here."""
         return super().get_queryset(request).defer("engine", "view")
 
-    @admin.display(description="time")
+    @admin.display(description=gettext_lazy("time"))
     def virtual_time(self, checkpoint: Checkpoint) -> str:
         """The virtual time it was taken at."""
         return seconds(checkpoint.at)
@@ -202,7 +215,9 @@ class ManifestForm(forms.Form):
     version = forms.CharField(widget=forms.HiddenInput, required=False)
     manifest = IndentedJSONField(
         widget=forms.Textarea(attrs={"rows": 30, "cols": 100, "spellcheck": "false"}),
-        help_text="The object as the simulated API server holds it. The engine decides what it takes.",
+        help_text=gettext_lazy(
+            "The object as the simulated API server holds it. The engine decides what it takes."
+        ),
     )
 
     def __init__(self, *args: Any, instance: ProjectedObject, **kwargs: Any) -> None:
@@ -228,17 +243,21 @@ class ManifestForm(forms.Form):
         manifest = self.cleaned_data["manifest"]
         old = self.instance.manifest
         if not isinstance(manifest, dict):
-            raise forms.ValidationError("A manifest is a JSON object.")
+            raise forms.ValidationError(gettext("A manifest is a JSON object."))
         metadata = manifest.get("metadata")
         if not isinstance(metadata, dict):
-            raise forms.ValidationError("metadata is a JSON object.")
+            raise forms.ValidationError(gettext("metadata is a JSON object."))
         for field, value, wanted in (
             ("kind", manifest.get("kind"), old.get("kind")),
             ("metadata.name", metadata.get("name"), self.instance.metadata("name")),
             ("metadata.namespace", metadata.get("namespace"), self.instance.metadata("namespace")),
         ):
             if value != wanted:
-                raise forms.ValidationError(f"{field} is {value!r}; it must stay {wanted!r}.")
+                raise forms.ValidationError(
+                    gettext("{field} is {value}; it must stay {wanted}.").format(
+                        field=field, value=repr(value), wanted=repr(wanted)
+                    )
+                )
         return manifest
 
     def command(self) -> dict[str, Any] | None:
@@ -310,7 +329,7 @@ def _leaves(patch: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple
 
 
 def _as_text(value: Any) -> str:
-    return "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return gettext("not set") if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _at(manifest: Any, path: tuple[str, ...]) -> Any:
@@ -332,7 +351,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
     list_filter = (("run", admin.RelatedOnlyFieldListFilter),)
     search_fields = ("key",)
 
-    @admin.display(description="phase", ordering="phase")
+    @admin.display(description=gettext_lazy("phase"), ordering="phase")
     def phase_shown(self, instance: Any) -> str:
         """The phase of an object that has one; "Terminating" while it is being deleted, as in kubectl."""
         is_deleted = "deletionTimestamp" in (instance.manifest.get("metadata") or {})
@@ -349,7 +368,8 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         """Let *fault* happen to each object, as the form beside the action says."""
         asked = request.POST.get("asked", "").strip()
         if fault.asks and not asked:
-            messages.error(request, f"{fault.text}: write the name of the {fault.asks} beside it.")
+            words = gettext("{action}: write the name of the {thing} beside it.")
+            messages.error(request, words.format(action=fault.text, thing=fault.asks))
             return
         times = request.POST.get("times") or "1"
         for each in objects:
@@ -382,7 +402,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             differing = [] if newer is None else form.show_beside(newer)
         context = {
             **self.admin_site.each_context(request),
-            "title": f"{self.opts.verbose_name} {instance.key}",
+            "title": gettext("{kind} {key}").format(kind=self.opts.verbose_name, key=instance.key),
             "subtitle": str(instance.run),
             "opts": self.opts,
             "original": instance,
@@ -423,7 +443,9 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             return HttpResponseRedirect(self._after(request, instance))
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Delete {self.opts.verbose_name} {instance.key}?",
+            "title": gettext("Delete {kind} {key}?").format(
+                kind=self.opts.verbose_name, key=instance.key
+            ),
             "opts": self.opts,
             "original": instance,
             "run": instance.run,
@@ -437,27 +459,37 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
     ) -> Command | None:
         """Give the engine the command, wait for the outcome, and say it."""
         if body is None:
-            messages.info(request, "Nothing was changed.")
+            messages.info(request, gettext("Nothing was changed."))
             return None
         command = services.command_submit(run=instance.run, body=body)
         command = services.command_wait(command=command)
         if command.status == Command.Status.APPLIED:
             messages.success(
                 request,
-                f"{instance.key}: command {command.pk} applied at seq {command.outcome_seq}, "
-                f"t = {seconds(command.at)}.",
+                gettext("{key}: command {number} applied at seq {seq}, t = {time}.").format(
+                    key=instance.key,
+                    number=command.pk,
+                    seq=command.outcome_seq,
+                    time=seconds(command.at),
+                ),
             )
             if command.reason:
-                messages.warning(request, f"{instance.key}: {command.reason}")
+                words = gettext("{name}: {reason}")
+                messages.warning(request, words.format(name=instance.key, reason=command.reason))
         elif command.status == Command.Status.REJECTED:
             messages.error(
-                request, f"{instance.key}: command {command.pk} rejected: {command.reason}"
+                request,
+                gettext("{key}: command {number} rejected: {reason}").format(
+                    key=instance.key, number=command.pk, reason=command.reason
+                ),
             )
         else:
             messages.warning(
                 request,
-                f"{instance.key}: command {command.pk} is still waiting; no worker has taken the run "
-                "yet. It stays queued.",
+                gettext(
+                    "{key}: command {number} is still waiting; no worker has taken the run yet. It "
+                    "stays queued."
+                ).format(key=instance.key, number=command.pk),
             )
         return command
 

@@ -1,6 +1,7 @@
 """The Django app of runs: what a run is and what it recorded."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class RunsConfig(AppConfig):
@@ -8,7 +9,7 @@ class RunsConfig(AppConfig):
 
     name = "kscope.runs"
     label = "runs"
-    verbose_name = "Runs"
+    verbose_name = gettext_lazy("Runs")
 
     def ready(self) -> None:
         """Say what counts for quotas, and let no connection be made to a newer version's database."""

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.utils.functional import Promise
+
 
 class ApplicationError(Exception):
     """A request that cannot be met, in words for the user; `extra` goes out with it as JSON.
@@ -11,13 +13,14 @@ class ApplicationError(Exception):
 
     def __init__(
         self,
-        message: str,
+        message: str | Promise,
         extra: dict[str, Any] | None = None,
         status: int = 400,
         retry_after: int | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        # A lazy message is in the language of who asked; whoever shows it may have none.
+        self.message = str(message)
+        super().__init__(self.message)
         self.extra = extra or {}
         self.status = status
         self.retry_after = retry_after

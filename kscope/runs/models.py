@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce
+from django.utils.translation import gettext_lazy
 
 from engine.cluster.source import fingerprint
 from engine.input.budget import Budget
@@ -76,7 +77,7 @@ class OwnedModel(models.Model):
         null=True,
         blank=True,
         related_name="%(class)ss",
-        help_text="empty for what is made where no login is required",
+        help_text=gettext_lazy("empty for what is made where no login is required"),
     )
     visibility = models.CharField(max_length=7, choices=Visibility, default=Visibility.PRIVATE)
     # Django adds the columns of foreign keys and what refers to a model; type checkers cannot know.
@@ -93,30 +94,36 @@ class Scenario(OwnedModel):
     question = models.TextField(blank=True)
     digest = models.CharField(max_length=64)
     is_demo = models.BooleanField(default=False)
-    position = models.IntegerField(default=0, help_text="order in the gallery")
-    document = models.JSONField(decoder=StoredJSON, help_text="what the engine is built from")
-    summary = models.JSONField(default=dict, help_text="number of objects by kind")
+    position = models.IntegerField(default=0, help_text=gettext_lazy("order in the gallery"))
+    document = models.JSONField(
+        decoder=StoredJSON, help_text=gettext_lazy("what the engine is built from")
+    )
+    summary = models.JSONField(default=dict, help_text=gettext_lazy("number of objects by kind"))
     not_modelled = models.JSONField(
         default=list,
         blank=True,
-        help_text="kinds of its files that a run leaves out, and with what effect",
+        help_text=gettext_lazy("kinds of its files that a run leaves out, and with what effect"),
     )
     report = models.JSONField(
         null=True,
         blank=True,
-        help_text="how its files were read: LoadResult.to_report; null for what was kept before",
+        help_text=gettext_lazy(
+            "how its files were read: LoadResult.to_report; null for what was kept before"
+        ),
     )
     as_brought = models.BooleanField(
-        db_default=False, help_text="a cluster as it stands: files without steps or faults"
+        db_default=False,
+        help_text=gettext_lazy("a cluster as it stands: files without steps or faults"),
     )
     instant = models.TextField(
-        blank=True, db_default="", help_text="at which it stood so, in RFC 3339"
+        blank=True, db_default="", help_text=gettext_lazy("at which it stood so, in RFC 3339")
     )
     bytes = models.BigIntegerField(
-        default=0, help_text="of the document and the evidence; counts for the quota"
+        default=0, help_text=gettext_lazy("of the document and the evidence; counts for the quota")
     )
     is_of_lessons = models.BooleanField(
-        db_default=False, help_text="there for lessons alone; no list of scenarios has it"
+        db_default=False,
+        help_text=gettext_lazy("there for lessons alone; no list of scenarios has it"),
     )
     created = models.DateTimeField(auto_now_add=True)
     runs: "models.Manager[Run]"
@@ -150,14 +157,14 @@ class Lesson(models.Model):
     """
 
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="lessons")
-    slug = models.CharField(max_length=130, unique=True, help_text="its address")
+    slug = models.CharField(max_length=130, unique=True, help_text=gettext_lazy("its address"))
     is_shipped = models.BooleanField(default=False)
-    position = models.IntegerField(default=0, help_text="order in the list")
+    position = models.IntegerField(default=0, help_text=gettext_lazy("order in the list"))
     document = models.JSONField(decoder=StoredJSON)
     file = models.TextField()
-    number = models.IntegerField(help_text="of the document in its file")
+    number = models.IntegerField(help_text=gettext_lazy("of the document in its file"))
     line = models.IntegerField()
-    lines = models.JSONField(default=dict, help_text="line by field")
+    lines = models.JSONField(default=dict, help_text=gettext_lazy("line by field"))
     scenario_id: int
 
     class Meta:
@@ -193,8 +200,10 @@ class Triage(models.Model):
     scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="triages")
     profile = models.CharField(max_length=20)
     feature_gates = models.JSONField(default=dict)
-    engine_digest = models.CharField(max_length=64, help_text="source of the engine that found it")
-    stuck = models.IntegerField(help_text="how many causes hold anything")
+    engine_digest = models.CharField(
+        max_length=64, help_text=gettext_lazy("source of the engine that found it")
+    )
+    stuck = models.IntegerField(help_text=gettext_lazy("how many causes hold anything"))
     is_whole = models.BooleanField(default=False)
     document = models.JSONField(decoder=StoredJSON)
 
@@ -225,16 +234,16 @@ class Run(OwnedModel):
     """
 
     class Status(models.TextChoices):
-        PAUSED = "paused"
-        PLAYING = "playing"
-        FINISHED = "finished"
-        FAILED = "failed"
+        PAUSED = "paused", gettext_lazy("Paused")
+        PLAYING = "playing", gettext_lazy("Playing")
+        FINISHED = "finished", gettext_lazy("Finished")
+        FAILED = "failed", gettext_lazy("Failed")
 
     class Speed(models.TextChoices):
         REAL = "1", "1×"
         TEN = "10", "10×"
         HUNDRED = "100", "100×"
-        MAX = "max", "as fast as possible"
+        MAX = "max", gettext_lazy("as fast as possible")
 
     class StepUnit(models.TextChoices):
         EVENT = "event"
@@ -244,22 +253,27 @@ class Run(OwnedModel):
     name = models.CharField(max_length=200)
     profile = models.CharField(max_length=20, default="v1.36")
     feature_gates = models.JSONField(
-        default=dict, blank=True, help_text="feature gates that differ from the profile's defaults"
+        default=dict,
+        blank=True,
+        help_text=gettext_lazy("feature gates that differ from the profile's defaults"),
     )
     external_scheduler = models.BooleanField(
-        default=False, help_text="a client of its Kubernetes API decides where pods go"
+        default=False,
+        help_text=gettext_lazy("a client of its Kubernetes API decides where pods go"),
     )
     configuration = models.JSONField(
         null=True,
         blank=True,
         decoder=StoredJSON,
-        help_text="of the scheduler, in place of the scenario's; null for that one",
+        help_text=gettext_lazy("of the scheduler, in place of the scenario's; null for that one"),
     )
     seed = models.BigIntegerField(default=0)
     tie_break = models.CharField(max_length=20, default="random")
     ahead = models.BigIntegerField(
         null=True,
-        help_text="nanoseconds that clocks show after 2026-01-01 when it begins; null for none",
+        help_text=gettext_lazy(
+            "nanoseconds that clocks show after 2026-01-01 when it begins; null for none"
+        ),
     )
     status = models.CharField(max_length=10, choices=Status, default=Status.PAUSED)
     speed = models.CharField(max_length=4, choices=Speed, default=Speed.REAL)
@@ -268,63 +282,98 @@ class Run(OwnedModel):
     error = models.TextField(blank=True)
 
     head_seq = models.BigIntegerField(default=0)
-    head_at = models.BigIntegerField(default=0, help_text="virtual nanoseconds")
+    head_at = models.BigIntegerField(default=0, help_text=gettext_lazy("virtual nanoseconds"))
     head_steps = models.BigIntegerField(default=0)
-    head_commands = models.IntegerField(default=0, help_text="commands carried out so far")
+    head_commands = models.IntegerField(
+        default=0, help_text=gettext_lazy("commands carried out so far")
+    )
     head_digest = models.CharField(max_length=64, blank=True)
     next_at = models.BigIntegerField(null=True)
-    until = models.BigIntegerField(null=True, help_text="virtual time at which it is finished")
+    until = models.BigIntegerField(
+        null=True, help_text=gettext_lazy("virtual time at which it is finished")
+    )
     until_pod = models.TextField(
-        blank=True, help_text="entity id; it plays until this pod is bound or refused"
+        blank=True, help_text=gettext_lazy("entity id; it plays until this pod is bound or refused")
     )
     trial = models.JSONField(
         null=True,
         blank=True,
-        help_text="the change tried here, and what becomes of which pod, and when: docs/compare.md",
+        help_text=gettext_lazy(
+            "the change tried here, and what becomes of which pod, and when: docs/compare.md"
+        ),
     )
-    is_started = models.BooleanField(default=False, help_text="the engine was built once")
+    is_started = models.BooleanField(
+        default=False, help_text=gettext_lazy("the engine was built once")
+    )
     building = models.JSONField(
         null=True,
         blank=True,
-        help_text="how far its first state is: attempt, objects, of, seconds",
+        help_text=gettext_lazy("how far its first state is: attempt, objects, of, seconds"),
     )
-    kept = models.BooleanField(default=False, help_text="never deleted or thinned out by age")
+    kept = models.BooleanField(
+        default=False, help_text=gettext_lazy("never deleted or thinned out by age")
+    )
     is_of_lessons = models.BooleanField(
-        db_default=False, help_text="made for lessons to be told of; no list of runs has it"
+        db_default=False,
+        help_text=gettext_lazy("made for lessons to be told of; no list of runs has it"),
     )
     engine_digest = models.CharField(
-        max_length=64, blank=True, help_text="source of the engine that wrote the newest slice"
+        max_length=64,
+        blank=True,
+        help_text=gettext_lazy("source of the engine that wrote the newest slice"),
     )
     differs_from = models.BigIntegerField(
-        null=True, blank=True, help_text="first event that another engine decides differently"
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("first event that another engine decides differently"),
     )
-    differs_for = models.CharField(max_length=64, blank=True, help_text="source of that engine")
+    differs_for = models.CharField(
+        max_length=64, blank=True, help_text=gettext_lazy("source of that engine")
+    )
 
     budget_events = models.BigIntegerField(default=_USUAL.events)
-    budget_objects = models.BigIntegerField(default=_USUAL.objects, help_text="at once")
-    budget_time = models.BigIntegerField(default=_USUAL.time, help_text="virtual nanoseconds")
-    budget_memory = models.BigIntegerField(
-        default=_USUAL.memory, help_text="bytes of the process that computes it"
+    budget_objects = models.BigIntegerField(
+        default=_USUAL.objects, help_text=gettext_lazy("at once")
     )
-    head_objects = models.BigIntegerField(default=0, help_text="in the cluster at the head")
-    memory_used = models.BigIntegerField(default=0, help_text="bytes, when it was last measured")
+    budget_time = models.BigIntegerField(
+        default=_USUAL.time, help_text=gettext_lazy("virtual nanoseconds")
+    )
+    budget_memory = models.BigIntegerField(
+        default=_USUAL.memory, help_text=gettext_lazy("bytes of the process that computes it")
+    )
+    head_objects = models.BigIntegerField(
+        default=0, help_text=gettext_lazy("in the cluster at the head")
+    )
+    memory_used = models.BigIntegerField(
+        default=0, help_text=gettext_lazy("bytes, when it was last measured")
+    )
     stopped_by = models.CharField(
-        max_length=10, blank=True, help_text="the part of its budget that is used up"
+        max_length=10, blank=True, help_text=gettext_lazy("the part of its budget that is used up")
     )
     stop_reason = models.TextField(blank=True)
 
     parent = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="forks"
     )
-    forked_seq = models.BigIntegerField(null=True, help_text="the parent's event it was made at")
-    forked_at = models.BigIntegerField(null=True, help_text="virtual nanoseconds")
-    goal_at = models.BigIntegerField(null=True, help_text="virtual nanoseconds; null once there")
-    goal_seq = models.BigIntegerField(null=True, help_text="null where the history is another one")
-    goal_steps = models.BigIntegerField(null=True, help_text="null for just after goal_seq")
+    forked_seq = models.BigIntegerField(
+        null=True, help_text=gettext_lazy("the parent's event it was made at")
+    )
+    forked_at = models.BigIntegerField(null=True, help_text=gettext_lazy("virtual nanoseconds"))
+    goal_at = models.BigIntegerField(
+        null=True, help_text=gettext_lazy("virtual nanoseconds; null once there")
+    )
+    goal_seq = models.BigIntegerField(
+        null=True, help_text=gettext_lazy("null where the history is another one")
+    )
+    goal_steps = models.BigIntegerField(
+        null=True, help_text=gettext_lazy("null for just after goal_seq")
+    )
 
     lease_owner = models.CharField(max_length=100, blank=True)
     lease_epoch = models.BigIntegerField(default=0)
-    lease_since = models.DateTimeField(null=True, help_text="when the newest owner took the run")
+    lease_since = models.DateTimeField(
+        null=True, help_text=gettext_lazy("when the newest owner took the run")
+    )
     lease_until = models.DateTimeField(null=True)
     created = models.DateTimeField(auto_now_add=True)
     scenario_id: int
@@ -419,7 +468,7 @@ class RunEvent(models.Model):
 class EventRecord(models.Model):
     """The events, read through a database view with a one-column key, which the admin needs."""
 
-    id = models.TextField(primary_key=True, help_text="run-seq")
+    id = models.TextField(primary_key=True, help_text=gettext_lazy("run-seq"))
     run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, related_name="+")
     seq = models.BigIntegerField()
     at = models.BigIntegerField()
@@ -436,7 +485,7 @@ class EventRecord(models.Model):
         db_table = "runs_eventrecord"
         ordering = ("-run_id", "-seq")
         unique_together = (("run", "seq"),)
-        verbose_name = "event"
+        verbose_name = gettext_lazy("event")
 
     def __str__(self) -> str:
         return f"{self.seq} {self.kind} {self.object}"
@@ -449,13 +498,13 @@ class Checkpoint(models.Model):
     seq = models.BigIntegerField()
     at = models.BigIntegerField()
     steps = models.BigIntegerField()
-    commands = models.IntegerField(help_text="commands carried out before it")
-    digest = models.CharField(max_length=64, help_text="of the history up to seq")
-    engine = models.BinaryField(help_text="zlib over the engine's own pickle")
-    view = models.BinaryField(help_text="zlib over the JSON of the view state")
+    commands = models.IntegerField(help_text=gettext_lazy("commands carried out before it"))
+    digest = models.CharField(max_length=64, help_text=gettext_lazy("of the history up to seq"))
+    engine = models.BinaryField(help_text=gettext_lazy("zlib over the engine's own pickle"))
+    view = models.BinaryField(help_text=gettext_lazy("zlib over the JSON of the view state"))
     view_digest = models.CharField(max_length=64)
     engine_digest = models.CharField(
-        max_length=64, blank=True, help_text="source of the engine that wrote it"
+        max_length=64, blank=True, help_text=gettext_lazy("source of the engine that wrote it")
     )
     created = models.DateTimeField(auto_now_add=True)
     run_id: int
@@ -488,9 +537,9 @@ class Command(models.Model):
     """
 
     class Status(models.TextChoices):
-        PENDING = "pending"
-        APPLIED = "applied"
-        REJECTED = "rejected"
+        PENDING = "pending", gettext_lazy("Pending")
+        APPLIED = "applied", gettext_lazy("Applied")
+        REJECTED = "rejected", gettext_lazy("Rejected")
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="commands")
     body = models.JSONField(decoder=StoredJSON)
@@ -503,12 +552,17 @@ class Command(models.Model):
     at = models.BigIntegerField(null=True)
     outcome_seq = models.BigIntegerField(null=True)
     written_seq = models.BigIntegerField(
-        null=True, help_text="of the event that wrote its object, as it left it; null if it is gone"
+        null=True,
+        help_text=gettext_lazy(
+            "of the event that wrote its object, as it left it; null if it is gone"
+        ),
     )
     created_seq = models.BigIntegerField(
-        null=True, help_text="of the event that created that object"
+        null=True, help_text=gettext_lazy("of the event that created that object")
     )
-    manifest = models.JSONField(null=True, decoder=StoredJSON, help_text="that object")
+    manifest = models.JSONField(
+        null=True, decoder=StoredJSON, help_text=gettext_lazy("that object")
+    )
     created = models.DateTimeField(auto_now_add=True)
     objects = CommandManager()
 
@@ -543,10 +597,14 @@ class ProjectedObject(models.Model):
     PREFIX = ""  # of the entity id: "pod", "node", …
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
-    key = models.TextField(help_text="NAMESPACE/NAME, or NAME")
+    key = models.TextField(help_text=gettext_lazy("NAMESPACE/NAME, or NAME"))
     manifest = models.JSONField()
-    created_seq = models.BigIntegerField(default=0, help_text="of the event that created it")
-    seq = models.BigIntegerField(default=0, help_text="of the newest event that wrote it")
+    created_seq = models.BigIntegerField(
+        default=0, help_text=gettext_lazy("of the event that created it")
+    )
+    seq = models.BigIntegerField(
+        default=0, help_text=gettext_lazy("of the newest event that wrote it")
+    )
     namespace = text_of("metadata", "namespace")
     name = text_of("metadata", "name")
     run_id: int
@@ -608,15 +666,17 @@ class WriteKey(models.Model):
     `promise` says what is to be answered once `commands` are carried out.
     """
 
-    owner = models.TextField(help_text="whose it is: account 3, or address 10.0.0.7")
+    owner = models.TextField(help_text=gettext_lazy("whose it is: account 3, or address 10.0.0.7"))
     key = models.CharField(max_length=255)
     method = models.CharField(max_length=10)
     path = models.TextField()
-    digest = models.CharField(max_length=64, help_text="of the body and its type")
-    version = models.IntegerField(default=0, help_text="rises with each step")
-    commands = models.JSONField(default=list, help_text="their numbers")
+    digest = models.CharField(max_length=64, help_text=gettext_lazy("of the body and its type"))
+    version = models.IntegerField(default=0, help_text=gettext_lazy("rises with each step"))
+    commands = models.JSONField(default=list, help_text=gettext_lazy("their numbers"))
     promise = models.JSONField(null=True)
-    status = models.SmallIntegerField(null=True, help_text="null until it is answered")
+    status = models.SmallIntegerField(
+        null=True, help_text=gettext_lazy("null until it is answered")
+    )
     headers = models.JSONField(default=dict)
     body = models.BinaryField(null=True, help_text="zlib")
     created = models.DateTimeField(db_index=True)
@@ -637,8 +697,8 @@ class RemovedObject(models.Model):
     pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     seq = models.BigIntegerField()
-    created_seq = models.BigIntegerField(help_text="of the event that created it")
-    object = models.TextField(help_text="entity id")
+    created_seq = models.BigIntegerField(help_text=gettext_lazy("of the event that created it"))
+    object = models.TextField(help_text=gettext_lazy("entity id"))
     manifest = models.JSONField()
 
     class Meta:

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from django.db import connection
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from engine.cluster.source import fingerprint
 from engine.kernel.view import State, fold
@@ -129,7 +130,11 @@ def check_seq(run: Run, seq: int, *, first: int = 0) -> None:
     """Raises ApplicationError when the run has no event *seq*; 0, before the first, is allowed by default."""
     if not first <= seq <= run.head_seq:
         raise ApplicationError(
-            f"seq is {seq}; the run has events 1 to {run.head_seq}", {"head": run.head_seq}, 404
+            gettext("seq is {seq}; the run has events 1 to {head}").format(
+                seq=seq, head=run.head_seq
+            ),
+            {"head": run.head_seq},
+            404,
         )
 
 

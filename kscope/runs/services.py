@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 import orjson
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, ProtectedError, Q
+from django.utils.translation import gettext, ngettext
 
 from engine.cluster.commands import Command as EngineCommand
 from engine.input import scenario as sim_scenario
@@ -60,7 +61,7 @@ def scenario_store(
     """
     if not result.ok:
         raise ApplicationError(
-            "The files have problems; nothing was saved.",
+            gettext("The files have problems; nothing was saved."),
             {"problems": [str(problem) for problem in result.problems]},
         )
     loaded = sim_scenario.Scenario.from_load(result, name=name, at=at)
@@ -159,19 +160,19 @@ def _keep_evidence(scenario: Scenario, evidence: dict[str, Any] | None) -> None:
 def scenario_delete(*, scenario: Scenario) -> None:
     """Delete an upload. Raises ApplicationError while there are runs of it, and for a demo."""
     if scenario.is_demo:
-        raise ApplicationError("A demo cannot be deleted.", status=409)
+        raise ApplicationError(gettext("A demo cannot be deleted."), status=409)
     number = scenario.runs.count()
     if number:
-        runs = (
-            "1 run is made of it; delete it"
-            if number == 1
-            else f"{number} runs are made of it; delete them"
+        words = ngettext(
+            "{number} run is made of it; delete it first.",
+            "{number} runs are made of it; delete them first.",
+            number,
         )
-        raise ApplicationError(f"{runs} first.", status=409)
+        raise ApplicationError(words.format(number=number), status=409)
     try:
         scenario.delete()
     except ProtectedError as used:
-        raise ApplicationError("A run was made of it just now.", status=409) from used
+        raise ApplicationError(gettext("A run was made of it just now."), status=409) from used
 
 
 def owned_share(*, thing: Run | Scenario, visibility: str) -> None:
@@ -297,11 +298,17 @@ class RunChoice(TypedDict):
 def _check_choice(document: dict[str, Any], chosen: RunChoice) -> None:
     profile, seed, tie_break = chosen["profile"], chosen["seed"], chosen["tie_break"]
     if profile not in VERSIONS:
-        raise ApplicationError(f"profile is {profile!r}; it must be one of {', '.join(VERSIONS)}")
+        raise ApplicationError(
+            gettext("profile is {profile}; it must be one of {known}").format(
+                profile=repr(profile), known=", ".join(VERSIONS)
+            )
+        )
     if chosen["configuration"] is not None and document.get("schedulers"):
         raise ApplicationError(
-            "configuration: the scenario says how each of its schedulers is configured "
-            "(spec.schedulers); change it there"
+            gettext(
+                "configuration: the scenario says how each of its schedulers is configured "
+                "(spec.schedulers); change it there"
+            )
         )
     setup: dict[str, Any] = {
         name: chosen[name] for name in ("profile", "feature_gates", "external_scheduler")
@@ -313,10 +320,14 @@ def _check_choice(document: dict[str, Any], chosen: RunChoice) -> None:
         raise ApplicationError(refusal)
     if tie_break not in TIE_BREAKS:
         raise ApplicationError(
-            f"tie_break is {tie_break!r}; it must be one of {', '.join(TIE_BREAKS)}"
+            gettext("tie_break is {tie_break}; it must be one of {known}").format(
+                tie_break=repr(tie_break), known=", ".join(TIE_BREAKS)
+            )
         )
     if not -_SAFE_SEED < seed < _SAFE_SEED:
-        raise ApplicationError(f"seed is {seed}; it must lie within ±2^53")
+        raise ApplicationError(
+            gettext("seed is {seed}; it must lie within ±2^53").format(seed=seed)
+        )
 
 
 def _setup_refusal(scenario: dict[str, Any]) -> str:
@@ -402,7 +413,9 @@ def run_fork(
                 history_copy(parent, fork, seq=seq)
             commands_plan(parent, fork, seq=seq, at=at)
     except IntegrityError as gone:  # the parent is looked for when everything is written
-        raise ApplicationError(f"Run {parent.pk} is gone.", status=404) from gone
+        raise ApplicationError(
+            gettext("Run {number} is gone.").format(number=parent.pk), status=404
+        ) from gone
     run_wake(fork.pk)
     return fork
 
@@ -421,9 +434,11 @@ def _check_can_continue(run: Run) -> None:
     seq = run.cannot_continue_after
     if seq is not None:
         raise ApplicationError(
-            "This run was recorded by another version of kscope. From event "
-            f"{seq:,} on, this version decides differently: the run can be read, but not continued. "
-            "Repeat it to see what this version does.",
+            gettext(
+                "This run was recorded by another version of kscope. From event {seq} on, this "
+                "version decides differently: the run can be read, but not continued. Repeat it to "
+                "see what this version does."
+            ).format(seq=f"{seq:,}"),
             {"differs_from": seq},
             status=409,
         )
@@ -473,7 +488,11 @@ def run_budget_change(*, run: Run, wanted: dict[str, int | None], play: bool = F
     """
     for part, amount in wanted.items():
         if amount is not None and not 0 < amount <= MOST:
-            raise ApplicationError(f"{part} is {amount}; it must be between 1 and {MOST:,}")
+            raise ApplicationError(
+                gettext("{part} is {amount}; it must be between 1 and {most}").format(
+                    part=part, amount=amount, most=f"{MOST:,}"
+                )
+            )
     with transaction.atomic():
         if play and run.status != Run.Status.PLAYING:
             quotas_check(run.owner_id, playing=1)
@@ -513,10 +532,14 @@ def run_transport(
     """
     if speed and speed not in Run.Speed.values:
         raise ApplicationError(
-            f"speed is {speed!r}; it must be one of {', '.join(Run.Speed.values)}"
+            gettext("speed is {speed}; it must be one of {known}").format(
+                speed=repr(speed), known=", ".join(Run.Speed.values)
+            )
         )
     if run.status == Run.Status.FAILED:
-        raise ApplicationError(f"The run has failed: {run.error}", status=409)
+        raise ApplicationError(
+            gettext("The run has failed: {error}").format(error=run.error), status=409
+        )
     if action in ("play", "step"):
         _check_can_continue(run)
     if action in ("play", "step") and run.stopped_by in _FINAL:
@@ -545,13 +568,19 @@ def run_transport(
             run.steps_wanted = 0
         elif action == "step":
             if unit not in Run.StepUnit.values:
-                raise ApplicationError(f"unit is {unit!r}; it must be event or cycle")
+                raise ApplicationError(
+                    gettext("unit is {unit}; it must be event or cycle").format(unit=repr(unit))
+                )
             run.status = Run.Status.PAUSED if run.status != Run.Status.FINISHED else run.status
             run.step_unit = unit
             run.stopped_by = run.stop_reason = ""
             run.steps_wanted += 1
         elif action != "speed":
-            raise ApplicationError(f"action is {action!r}; it must be play, pause, step or speed")
+            raise ApplicationError(
+                gettext("action is {action}; it must be play, pause, step or speed").format(
+                    action=repr(action)
+                )
+            )
         columns = ["status", "speed", "step_unit", "steps_wanted", "until_pod", "trial"]
         run.save(update_fields=[*columns, "stopped_by", "stop_reason"])
     run_wake(run.pk)

@@ -20,17 +20,30 @@ from typing import Any
 
 import orjson
 import psycopg
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 
 HEADER = "Idempotency-Key"
 MINUTES = 10
 # Of one account or address at a time.
 MOST_KEYS = 10_000
 LONGEST_KEY = 255
-REUSED = "This Idempotency-Key was sent with another request; a new write needs a new key."
-OPEN = "The first request with this Idempotency-Key is still being processed; send it again later."
-FULL = f"More than {MOST_KEYS:,} keys were sent within {MINUTES} minutes; try again later."
-MALFORMED = (
-    f"Idempotency-Key must be 1 to {LONGEST_KEY} visible ASCII characters, or such in quotes."
+REUSED = gettext_lazy(
+    "This Idempotency-Key was sent with another request; a new write needs a new key."
+)
+OPEN = gettext_lazy(
+    "The first request with this Idempotency-Key is still being processed; send it again later."
+)
+FULL = format_lazy(
+    gettext_lazy("More than {most} keys were sent within {minutes} minutes; try again later."),
+    most=f"{MOST_KEYS:,}",
+    minutes=MINUTES,
+)
+MALFORMED = format_lazy(
+    gettext_lazy(
+        "Idempotency-Key must be 1 to {longest} visible ASCII characters, or such in quotes."
+    ),
+    longest=LONGEST_KEY,
 )
 _SYNTAX = re.compile(r'"([\x20-\x7e]+)"|([\x21\x23-\x7e]+)')
 

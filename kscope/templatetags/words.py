@@ -1,11 +1,13 @@
 """Filters that put values into words of the reader's language."""
 
-from collections.abc import Iterable, Mapping
-from functools import reduce
+from collections.abc import Mapping
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext, gettext_noop
+
+from kscope.documents.language import in_language
+from kscope.words.joining import listed
 
 register = template.Library()
 
@@ -24,7 +26,7 @@ _VALUES = frozenset(
 @register.filter
 def word(value: str) -> str:
     """`{{ run.visibility|word }}`: a value of the API as a word of a page."""
-    return gettext(value) if value in _VALUES else value
+    return in_language(value) if value in _VALUES else value
 
 
 @register.filter
@@ -33,7 +35,7 @@ def translated(text: str) -> str:
 
     Unlike `{% translate %}`, which doubles percent signs before it looks.
     """
-    return gettext(text)
+    return in_language(text)
 
 
 @register.filter
@@ -43,9 +45,3 @@ def counts(numbers: Mapping[str, int]) -> str:
     return listed(
         each.format(kind=kind, number=intcomma(number)) for kind, number in numbers.items()
     )
-
-
-def listed(parts: Iterable[str]) -> str:
-    """*parts* one after the other, with what stands between two of them in a language."""
-    between, words = gettext("{list}, {next}"), list(parts)
-    return reduce(lambda start, part: between.format(list=start, next=part), words) if words else ""

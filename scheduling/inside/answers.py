@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.replicas import SchedulerHeld
@@ -50,7 +51,9 @@ def cycle_by_id(run_id: int, cycle: int | None, pod: str, seq: int | None) -> di
     trace = _traced(run, began)
     found = cycle_inside(trace, run.profile, began.entity, began.cycle)
     if found is None:
-        raise ApplicationError(f"Cycle {began.cycle} could not be made again.", status=409)
+        raise ApplicationError(
+            gettext("Cycle {cycle} could not be made again.").format(cycle=began.cycle), status=409
+        )
     fork_seq = _fork_seq(run, began)
     names = {"run": run.pk, "seq": began.seq, "cycle": began.cycle, "fork_seq": fork_seq}
     return {**names, **asdict(found)}
@@ -86,16 +89,21 @@ def what_if_by_id(run_id: int, cycle: int, pod: str, resource: str) -> dict[str,
     """
     run = Run.objects.select_related("scenario").get(pk=run_id)
     began = _began(run, cycle, pod, run.head_seq)
-    inside = cycle_inside(_traced(run, began), run.profile, began.entity, began.cycle)
-    with replay_refused():
-        # The cycle decides in the step that recorded its beginning, and assumes the pod later.
-        cluster = engine_at_seq(run, seq=began.seq)
+    # The cycle decides in the step that recorded its beginning, and assumes the pod later.
+    trace, cluster = _played(run, began, start=began.seq - 1, end=began.seq)
+    inside = cycle_inside(trace, run.profile, began.entity, began.cycle)
+    cluster.loop.trace = None
     found = cluster.store.find(Pod.KIND, began.entity.removeprefix("pod/"))
     if inside is None or inside.order is None or not isinstance(found, Pod):
-        raise ApplicationError(f"Cycle {cycle} came to no search of nodes.", status=409)
+        raise ApplicationError(
+            gettext("Cycle {cycle} came to no search of nodes.").format(cycle=cycle), status=409
+        )
     answer = what_if(cluster, found, resource, inside.order.searched)
     if answer is None:
-        raise ApplicationError(f"No scheduler of the run knows {found.scheduler_name}.", status=409)
+        raise ApplicationError(
+            gettext("No scheduler of the run knows {name}.").format(name=found.scheduler_name),
+            status=409,
+        )
     return {"run": run.pk, "cycle": began.cycle, "pod": found.key, **asdict(answer)}
 
 
@@ -107,16 +115,26 @@ def _began(run: Run, cycle: int | None, pod: str, seq: int) -> _Began:
         events = events.filter(message__startswith=f"cycle {cycle}, ")
     found = list(events.order_by("-seq")[:2])
     if not found:
-        of_pod = f" of pod {pod}" if pod else ""
-        which = f"cycle {cycle}" if cycle is not None else "cycle"
-        raise ApplicationError(f"There is no {which}{of_pod} up to event {seq}.", status=404)
+        raise ApplicationError(_no_cycle(cycle, pod, seq), status=404)
     if not pod and len(found) > 1:
-        names = " and ".join(event.object for event in found)
-        message = f"Several schedulers have a cycle {cycle}, of {names}: name the pod, too."
-        raise ApplicationError(message, status=409)
+        message = gettext(
+            "Several schedulers have a cycle {cycle}, of {one} and {other}: name the pod, too."
+        )
+        one, other = (event.object for event in found)
+        raise ApplicationError(message.format(cycle=cycle, one=one, other=other), status=409)
     number = _NUMBER.match(found[0].message)
     assert number is not None, found[0].message
     return _Began(found[0].seq, found[0].object, int(number.group(1)))
+
+
+def _no_cycle(cycle: int | None, pod: str, seq: int) -> str:
+    if cycle is None:
+        words = gettext("There is no cycle of pod {pod} up to event {seq}.")
+    elif pod:
+        words = gettext("There is no cycle {cycle} of pod {pod} up to event {seq}.")
+    else:
+        words = gettext("There is no cycle {cycle} up to event {seq}.")
+    return words.format(cycle=cycle, pod=pod, seq=seq)
 
 
 def _fork_seq(run: Run, began: _Began) -> int | None:
@@ -137,12 +155,6 @@ def _traced(run: Run, began: _Began) -> Trace:
 
     The cache is listened to since the cycle before, of whichever pod.
     """
-    made: list[Trace] = []
-
-    def begin(engine: Cluster) -> None:
-        trace = engine.loop.trace = Trace(engine.loop, engine.recorder, (began.entity,))
-        made.append(trace)
-
     started = RunEvent.objects.filter(run_id=run.pk, kind=_STARTED)
     before = started.filter(seq__lt=began.seq).order_by("-seq")
     of_pod = before.filter(object=began.entity, seq__gt=began.seq - _MOST_BEFORE)
@@ -151,6 +163,17 @@ def _traced(run: Run, began: _Began) -> Trace:
         run_id=run.pk, object=began.entity, kind__in=_ENDS, seq__gt=began.seq
     )
     end = _first_seq(ends.order_by("seq")) or run.head_seq
+    return _played(run, began, start=min(firsts, default=1) - 1, end=end)[0]
+
+
+def _played(run: Run, began: _Began, *, start: int, end: int) -> tuple[Trace, Cluster]:
+    """What the pod's scheduler did from event *start* to event *end*, and the engine there."""
+    made: list[Trace] = []
+
+    def begin(engine: Cluster) -> None:
+        trace = engine.loop.trace = Trace(engine.loop, engine.recorder, (began.entity,))
+        made.append(trace)
+
     with replay_refused():
-        engine_at_seq(run, seq=end, start=min(firsts, default=1) - 1, begin=begin)
-    return made[0]
+        engine = engine_at_seq(run, seq=end, start=start, begin=begin)
+    return made[0], engine

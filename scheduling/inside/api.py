@@ -1,7 +1,6 @@
 """The REST API of what goes on inside a scheduler."""
 
-from typing import Any
-
+from django.utils.translation import gettext
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,7 +12,7 @@ from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
-from kscope.runs.web.api.parameters import whole_number
+from kscope.runs.web.api.parameters import entity_name, whole_number
 from scheduling.inside.answers import Caches, caches_by_id, cycle_by_id, what_if_by_id
 
 
@@ -40,16 +39,14 @@ class InsideScheduler(EngineView):
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
         """Written down by the code that decides, while it decides again: docs/inside.md."""
-        run = found_run(request, run_id)
-        arguments: dict[str, Any] = {
-            "run_id": run.pk,
-            "cycle": whole_number(request, "cycle"),
-            "pod": request.query_params.get("pod", "").removeprefix("pod/"),
-            "seq": whole_number(request, "seq"),
-        }
-        if arguments["cycle"] is None and not arguments["pod"]:
-            raise ApplicationError("Say which cycle: ?cycle=NUMBER or ?pod=NAMESPACE/NAME.")
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        cycle, pod = whole_number(request, "cycle"), entity_name(request, "pod")
+        if cycle is None and not pod:
+            raise ApplicationError(
+                gettext("Say which cycle: ?cycle=NUMBER or ?pod=NAMESPACE/NAME.")
+            )
         # A cycle that has not ended at the head of the run goes on with it.
+        arguments = {"run_id": run.pk, "cycle": cycle, "pod": pod, "seq": seq}
         return EngineAnswer(Question(cycle_by_id, arguments, run.pk))
 
 
@@ -75,13 +72,9 @@ class InsideWhatIf(EngineView):
         """Decided by the scheduler itself, at the instant of the cycle: docs/inside.md."""
         run, cycle = found_run(request, run_id), whole_number(request, "cycle")
         if cycle is None:
-            raise ApplicationError("Say which cycle: ?cycle=NUMBER.")
-        arguments: dict[str, Any] = {
-            "run_id": run.pk,
-            "cycle": cycle,
-            "pod": request.query_params.get("pod", "").removeprefix("pod/"),
-            "resource": request.query_params.get("resource", "cpu"),
-        }
+            raise ApplicationError(gettext("Say which cycle: ?cycle=NUMBER."))
+        pod, resource = entity_name(request, "pod"), request.query_params.get("resource", "cpu")
+        arguments = {"run_id": run.pk, "cycle": cycle, "pod": pod, "resource": resource}
         return EngineAnswer(Question(what_if_by_id, arguments, run.pk, lasts=True))
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 from django.http import HttpResponse
+from django.utils.translation import gettext
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
@@ -70,7 +71,9 @@ def _asked(request: Request) -> Asked:
     texts = request.query_params
     by = texts.get("by", "objects")
     if by not in _BY:
-        raise ApplicationError(f"by is {by!r}; it must be objects or components")
+        raise ApplicationError(
+            gettext("by is {by}; it must be objects or components").format(by=repr(by))
+        )
     return Asked(
         by_components=by == "components",
         text=texts.get("q", "").strip(),
@@ -86,7 +89,11 @@ def _view(request: Request, run: Run) -> View:
     if end is None:
         end = max(run.head_at, start + 1)
     if end <= start:
-        raise ApplicationError(f"to is {end}; it must be later than from, which is {start}")
+        raise ApplicationError(
+            gettext("to is {end}; it must be later than from, which is {start}").format(
+                end=end, start=start
+            )
+        )
     return View(
         start,
         end,
@@ -100,7 +107,11 @@ def _view(request: Request, run: Run) -> View:
 def _within(request: Request, name: str, usual: int, most: int) -> int:
     given = whole_number(request, name)
     if given is not None and not 1 <= given <= most:
-        raise ApplicationError(f"{name} is {given}; it must be between 1 and {most}")
+        raise ApplicationError(
+            gettext("{name} is {given}; it must be between 1 and {most}").format(
+                name=name, given=given, most=most
+            )
+        )
     return usual if given is None else given
 
 

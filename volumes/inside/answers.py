@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.inside.steps import inside_volumes
 from engine.diagnosis.inside.trace import Asked, VolumesTrace
@@ -39,7 +41,10 @@ def _first_event(run: Run, asked: Asked, seq: int) -> int:
     events = RunEvent.objects.filter(run_id=run.pk, object=asked.entity, seq__lte=seq)
     first = events.order_by("seq").values_list("seq", flat=True).first()
     if first is None:
-        raise ApplicationError(f"There is no {asked.entity} up to event {seq}.", status=404)
+        raise ApplicationError(
+            gettext("There is no {entity} up to event {seq}.").format(entity=asked.entity, seq=seq),
+            status=404,
+        )
     return first
 
 

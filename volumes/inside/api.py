@@ -1,7 +1,6 @@
 """The REST API of what goes on inside the components that look after volumes."""
 
-from typing import Any
-
+from django.utils.translation import gettext
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,7 +11,7 @@ from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
-from kscope.runs.web.api.parameters import whole_number
+from kscope.runs.web.api.parameters import entity_name, whole_number
 from volumes.inside.answers import inside_volumes_by_id
 
 _KINDS = ("claim", "pod", "node")
@@ -42,12 +41,15 @@ class InsideVolumesView(EngineView):
     def get(self, request: Request, run_id: int) -> EngineAnswer:
         """Written down by the code that decides, while it decides again: docs/inside.md."""
         run, seq = found_run(request, run_id), whole_number(request, "seq")
-        asked = {kind: request.query_params.get(kind, "") for kind in _KINDS}
+        asked = {kind: entity_name(request, kind) for kind in _KINDS}
         if sum(bool(name) for name in asked.values()) != 1:
             raise ApplicationError(
-                "Say what about: one of ?claim=NAMESPACE/NAME, ?pod=NAMESPACE/NAME and ?node=NAME."
+                gettext(
+                    "Say what about: one of ?claim=NAMESPACE/NAME, ?pod=NAMESPACE/NAME and "
+                    "?node=NAME."
+                )
             )
-        arguments: dict[str, Any] = {"run_id": run.pk, **asked, "seq": seq}
+        arguments = {"run_id": run.pk, **asked, "seq": seq}
         return EngineAnswer(
             Question(inside_volumes_by_id, arguments, run.pk, lasts=seq is not None)
         )

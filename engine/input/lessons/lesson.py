@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from engine.input.lessons.words import words_of
+from engine.input.lessons.words import with_targets, words_of
 from engine.objects.documents import Path
 from engine.objects.values.durations import parse_duration
 
@@ -130,7 +130,10 @@ class Lesson:
         )
 
     def with_texts(self, change: Change) -> Lesson:
-        """The same lesson with other texts: *change* is asked for each that readers see."""
+        """The same lesson with other texts: *change* is asked for each that readers see.
+
+        It is given the target of each mark (`with_targets`), whatever the words become.
+        """
         return replace(
             self,
             course=change(("spec", "course"), self.course),
@@ -202,7 +205,9 @@ def _step_with(step: LessonStep, path: Path, change: Change) -> LessonStep:
     return replace(
         step,
         title=change((*path, "title"), step.title),
-        text=tuple(change((*path, "text", i), one) for i, one in enumerate(step.text)),
+        text=tuple(
+            change((*path, "text", i), with_targets(one)) for i, one in enumerate(step.text)
+        ),
         ask=_ask_with(step.ask, (*path, "ask"), change) if step.ask else None,
     )
 
@@ -210,13 +215,13 @@ def _step_with(step: LessonStep, path: Path, change: Change) -> LessonStep:
 def _ask_with(ask: Ask, path: Path, change: Change) -> Ask:
     return replace(
         ask,
-        question=change((*path, "question"), ask.question),
-        because=change((*path, "because"), ask.because),
+        question=change((*path, "question"), with_targets(ask.question)),
+        because=change((*path, "because"), with_targets(ask.because)),
         options=tuple(
             replace(
                 option,
-                text=change((*path, "options", i, "text"), option.text),
-                why=change((*path, "options", i, "why"), option.why),
+                text=change((*path, "options", i, "text"), with_targets(option.text)),
+                why=change((*path, "options", i, "why"), with_targets(option.why)),
             )
             for i, option in enumerate(ask.options)
         ),

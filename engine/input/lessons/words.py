@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_MARK = re.compile(r"\[([^\]\[]*)\]\(([^()\s]+)\)|`([^`]+)`")
+_MARK = re.compile(r"\[([^\]\[]*)\]\((\?[^()]*|[^()\s]+)\)|`([^`]+)`")
+_SHORT = re.compile(r"\[([^\]\[]*)\]\(\?\)")
 _TARGET = re.compile(r"([a-z]+(?:/[^#@/]+){0,2})(?:#(\w+))?(?:@([\w-]+))?")
 
 
@@ -44,6 +45,11 @@ def words_of(paragraph: str) -> Iterator[Words]:
         yield Words(kind="code", text=code) if code else _marked(text, target)
     if end < len(paragraph):
         yield Words(kind="text", text=paragraph[end:])
+
+
+def with_targets(paragraph: str) -> str:
+    """*paragraph* with the target of each term, so that its words can become those of a language."""
+    return _SHORT.sub(lambda mark: f"[{mark[1]}](?{mark[1].lower()})", paragraph)
 
 
 def marks_of(paragraph: str) -> list[tuple[str, str]]:

@@ -17,11 +17,11 @@ from engine.plugins.volume_binding.arguments import refuse_shape
 from engine.scheduler.configuration.extenders import read_extenders
 from engine.scheduler.configuration.formats import (
     ADDRESSES,
-    BEFORE_PROFILES,
     COMPONENT_CONFIG,
     FORMATS,
     KIND,
     POLICY,
+    WITHOUT_PROFILES,
     as_text,
     converted,
     served_by,
@@ -95,7 +95,7 @@ def read_setup(document: Any, version: str | KubernetesVersion) -> SchedulerSetu
         raise fields.error("apiVersion", f'"{api_version}" is not one of {", ".join(FORMATS)}')
     format_ = FORMATS[api_version]
     _check_format(fields, format_, kubernetes)
-    if format_ in (BEFORE_PROFILES, COMPONENT_CONFIG):
+    if format_ in WITHOUT_PROFILES:
         domains = ("failureDomains",) if format_ == COMPONENT_CONFIG else ()
         _check_unused(fields.only(*_FIELDS_BEFORE_PROFILES, *domains))
         return _read_without_profiles(fields, kubernetes)

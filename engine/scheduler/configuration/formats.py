@@ -21,6 +21,8 @@ POLICY: Final = "Policy"
 BEFORE_PROFILES: Final = "v1alpha1"
 # The same in the group that all components shared before.
 COMPONENT_CONFIG: Final = "componentconfig/v1alpha1"
+# Those with one scheduler, which no profile names.
+WITHOUT_PROFILES: Final = (BEFORE_PROFILES, COMPONENT_CONFIG)
 # The first and the last minor release of Kubernetes 1 that served a format.
 _SERVED: Final[Mapping[str, tuple[int, int | None]]] = {
     "v1": (25, None),
@@ -85,7 +87,7 @@ def converted(fields: Fields, format_: str, target: str) -> dict[str, Any] | Non
     """
     if format_ == POLICY or target == POLICY:
         return None
-    has_profiles = format_ not in (BEFORE_PROFILES, COMPONENT_CONFIG)
+    has_profiles = format_ not in WITHOUT_PROFILES
     current = dict(fields.raw) if has_profiles else _without_profiles(fields)
     if current is None:
         return None

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.utils.translation import gettext, gettext_lazy
 
 from kscope.accounts.access import Scope
 from kscope.accounts.models import Token
@@ -12,9 +13,11 @@ from kscope.accounts.models import Token
 class TokenForm(forms.Form):
     """What a new token is called, what it may do, and for how long."""
 
-    name = forms.CharField(max_length=100)
-    scope = forms.ChoiceField(choices=Scope, initial=Scope.READ, label="May")
-    days = forms.IntegerField(min_value=1, max_value=3650, initial=90, label="Expires after, days")
+    name = forms.CharField(max_length=100, label=gettext_lazy("Name"))
+    scope = forms.ChoiceField(choices=Scope, initial=Scope.READ, label=gettext_lazy("May"))
+    days = forms.IntegerField(
+        min_value=1, max_value=3650, initial=90, label=gettext_lazy("Expires after, days")
+    )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -24,5 +27,5 @@ class TokenForm(forms.Form):
         """The name must be new among the tokens of the account."""
         name: str = self.cleaned_data["name"].strip()
         if Token.objects.filter(user=self.user, name=name).exists():
-            raise forms.ValidationError("You have a token of this name already.")
+            raise forms.ValidationError(gettext("You have a token of this name already."))
         return name

@@ -9,6 +9,7 @@ from django.contrib.auth import login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from kscope.accounts import limits
@@ -52,9 +53,9 @@ def oidc_back(request: HttpRequest) -> HttpResponse:
     except ProviderError as problem:
         return _failed(request, problem)
     except NoRole:
-        return refused(request, "Your account at the provider has no role in kscope.", 403)
+        return refused(request, gettext("Your account at the provider has no role in kscope."), 403)
     if not user.is_active:
-        return refused(request, "Your account was deactivated.", 403)
+        return refused(request, gettext("Your account was deactivated."), 403)
     wanted = request.session.pop(_NEXT, "/")
     login(request, user, backend=_BACKEND)
     return HttpResponseRedirect(wanted)
@@ -62,7 +63,7 @@ def oidc_back(request: HttpRequest) -> HttpResponse:
 
 def _provider() -> "Provider":
     if settings.OIDC is None:
-        raise Http404("No provider is set.")
+        raise Http404(gettext("No provider is set."))
     return _provider_with(settings.OIDC)
 
 
@@ -77,4 +78,4 @@ def _provider_with(options: ProviderOptions) -> "Provider":
 
 def _failed(request: HttpRequest, problem: ProviderError) -> HttpResponse:
     log.warning("login with the provider: %s", problem)
-    return refused(request, "The login with the provider failed. Begin it again.", 403)
+    return refused(request, gettext("The login with the provider failed. Begin it again."), 403)

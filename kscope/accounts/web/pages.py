@@ -8,6 +8,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext
 from rest_framework.permissions import SAFE_METHODS
 
 from kscope.accounts.access import visitor_of
@@ -29,7 +30,9 @@ def for_editors(view: Page) -> Page:
             back = request.get_full_path() if request.method in SAFE_METHODS else "/"
             return redirect_to_login(back)
         if not visitor.may_create:
-            return refused(request, "Your account may read, not upload or start runs.", 403)
+            return refused(
+                request, gettext("Your account may read, not upload or start runs."), 403
+            )
         return view(request, *args, **kwargs)
 
     return guarded
@@ -37,7 +40,8 @@ def for_editors(view: Page) -> Page:
 
 def too_many(request: HttpRequest, wait: int) -> HttpResponse:
     """The page for a request over the rate limit."""
-    answer = refused(request, f"Too many requests. Try again in {wait} s.", 429)
+    words = gettext("Too many requests. Try again in {seconds} s.").format(seconds=wait)
+    answer = refused(request, words, 429)
     answer["Retry-After"] = str(wait)
     return answer
 

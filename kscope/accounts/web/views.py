@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -68,7 +69,9 @@ class Password(auth.PasswordChangeView):
         """Say that it was changed."""
         messages.success(
             self.request,
-            "Your password was changed. Your other sessions have ended, your tokens are revoked.",
+            gettext(
+                "Your password was changed. Your other sessions have ended, your tokens are revoked."
+            ),
         )
         return super().form_valid(form)
 
@@ -100,7 +103,7 @@ def token_revoke(request: HttpRequest) -> HttpResponse:
     """Revoke one of the user's own tokens; it is refused from now on."""
     name = request.POST.get("name", "").replace("\0", "")
     if Token.objects.filter(user=request.user, name=name).delete()[0]:
-        messages.success(request, f"Token {name} was revoked.")
+        messages.success(request, gettext("Token {name} was revoked.").format(name=name))
     else:
-        messages.error(request, f"You have no token {name}.")
+        messages.error(request, gettext("You have no token {name}.").format(name=name))
     return redirect("account")

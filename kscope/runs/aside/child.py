@@ -22,6 +22,8 @@ import orjson
 import psutil
 from django.conf import settings
 from django.db import connection
+from django.utils import translation
+from django.utils.translation import gettext
 
 from kscope.runs.drive.same_database import database_use
 from kscope.runs.errors import ApplicationError
@@ -89,6 +91,7 @@ def _outcome(request: dict[str, Any], answers: IO[bytes]) -> Outcome:
     database_use(request["database"])
     connection.close_if_unusable_or_obsolete()
     try:
+        translation.activate(request["language"])
         _limit_statements(request["seconds"])
         module, name = request["function"].split(":")
         function = getattr(importlib.import_module(module), name)
@@ -104,7 +107,8 @@ def _outcome(request: dict[str, Any], answers: IO[bytes]) -> Outcome:
     except Exception:  # noqa: BLE001 whatever it is, the web process logs it
         return Outcome("problem", traceback.format_exc().encode())
     # After the handler, so that the frames that hold the memory are gone.
-    words = {"message": "That takes more memory than one question may use.", "status": 503}
+    message = gettext("That takes more memory than one question may use.")
+    words = {"message": message, "status": 503}
     return Outcome("refusal", orjson.dumps({**words, "extra": {}}), fresh=False)
 
 

@@ -12,6 +12,10 @@ import contextlib
 from dataclasses import dataclass, field
 
 from django.conf import settings
+from django.utils import translation
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from kscope.runs.aside.process import EngineProcess, OnPart, ProcessEnded, ignored
 from kscope.runs.aside.question import Question
@@ -22,8 +26,12 @@ WAITING = 64  # questions of all askers
 WAITING_EACH = 16  # of one asker
 WAIT_SECONDS = 30.0  # unless the question has more patience
 RETRY_AFTER = 3
-_TOO_MANY = "Too many questions wait for an answer; try again in a moment."
-_TOO_MANY_OF_YOURS = f"{WAITING_EACH} of your questions wait already; try again in a moment."
+_TOO_MANY = gettext_lazy("Too many questions wait for an answer; try again in a moment.")
+_TOO_MANY_OF_YOURS = format_lazy(
+    gettext_lazy("{number} of your questions wait already; try again in a moment."),
+    number=WAITING_EACH,
+)
+_LEFT = gettext_lazy("No request waits for the answer any more.")
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +99,7 @@ class Pool:
     async def close(self) -> None:
         """Refuse what waits and end all processes."""
         while (job := self._waiting.take()) is not None:
-            self._refuse(job, "kscope is stopping.", 503)
+            self._refuse(job, gettext_lazy("kscope is stopping."), 503)
         tasks = [job.computing for job in self._computing if job.computing]
         for task in tasks:
             task.cancel()
@@ -117,7 +125,9 @@ class Pool:
             dropped = self._waiting.put(job.key, job)
         except QueueFull as full:
             words, status = (_TOO_MANY_OF_YOURS, 429) if full.own else (_TOO_MANY, 503)
-            raise ApplicationError(words, status=status, retry_after=RETRY_AFTER) from None
+            with translation.override(question.language):
+                refusal = ApplicationError(words, status=status, retry_after=RETRY_AFTER)
+            raise refusal from None
         if dropped:
             self._refuse(dropped, _TOO_MANY, 503)
         patience = question.patience or WAIT_SECONDS
@@ -126,18 +136,21 @@ class Pool:
 
     def _lose_patience(self, job: Job) -> None:
         if self._waiting.remove(job.key, job):
-            self._refuse(job, "Other questions took too long; try again in a moment.", 503)
+            self._refuse(
+                job, gettext_lazy("Other questions took too long; try again in a moment."), 503
+            )
 
-    def _refuse(self, job: Job, words: str, status: int) -> None:
+    def _refuse(self, job: Job, words: Promise, status: int) -> None:
         if job.patience:
             job.patience.cancel()
-        refusal = ApplicationError(words, status=status, retry_after=RETRY_AFTER)
+        with translation.override(job.question.language):
+            refusal = ApplicationError(words, status=status, retry_after=RETRY_AFTER)
         job.answer.set_exception(refusal)
 
     def _abandon(self, job: Job) -> None:
         """Drop a waiting question; stop one that is being computed only if others wait."""
         if self._waiting.remove(job.key, job):
-            self._refuse(job, "No request waits for the answer any more.", 503)
+            self._refuse(job, _LEFT, 503)
         self._dispatch()
 
     # Computing.
@@ -201,13 +214,12 @@ class Pool:
         try:
             job.answer.set_result(await self._answer(job, process))
         except TimeoutError:
-            words = f"That takes longer than {job.question.seconds:.0f} s to compute."
-            job.answer.set_exception(ApplicationError(words, status=504))
+            job.answer.set_exception(_too_slow(job.question))
         except ProcessEnded:
-            self._refuse(job, "The process that computed this has ended.", 503)
+            self._refuse(job, gettext_lazy("The process that computed this has ended."), 503)
         except asyncio.CancelledError:
             process.kill()
-            self._refuse(job, "No request waits for the answer any more.", 503)
+            self._refuse(job, _LEFT, 503)
         except Exception as problem:  # noqa: BLE001 those who wait get it, and the pool continues
             job.answer.set_exception(problem)
         finally:
@@ -232,3 +244,9 @@ class Pool:
             with contextlib.suppress(asyncio.CancelledError):
                 await process.wait()
         self._dispatch()
+
+
+def _too_slow(question: Question) -> ApplicationError:
+    with translation.override(question.language):
+        words = gettext("That takes longer than {seconds} s to compute.")
+        return ApplicationError(words.format(seconds=round(question.seconds)), status=504)

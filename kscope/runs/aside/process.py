@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from django.utils.translation import gettext
 
 from kscope.runs.errors import ApplicationError
 from kscope.up.processes import Call, Process, start_function
@@ -131,7 +132,9 @@ class EngineProcess:
         if head["size"] > ANSWER_BYTES:
             self.kill()
             mebibytes = head["size"] // 1_048_576
-            raise ApplicationError(f"The answer is too large: {mebibytes} MiB.", status=413)
+            raise ApplicationError(
+                gettext("The answer is too large: {size} MiB.").format(size=mebibytes), status=413
+            )
         text = await output.readexactly(head["size"])
         if head["said"] == "refusal":
             raise ApplicationError(**orjson.loads(text))

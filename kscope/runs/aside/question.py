@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from django.conf import settings
+from django.utils.translation import get_language
 
 from kscope.runs.drive.same_database import database_name
 
@@ -28,6 +30,8 @@ class Question:
     seconds: float = REPLAY_SECONDS
     lasts: bool = False
     patience: float | None = None
+    # Of who asks: the words of the answer are in it.
+    language: str = field(default_factory=lambda: get_language() or settings.LANGUAGE_CODE)
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -41,5 +45,6 @@ class Question:
             "arguments": self.arguments,
             "database": database_name(),
             "seconds": self.seconds,
+            "language": self.language,
         }
         return orjson.dumps(request, option=orjson.OPT_SORT_KEYS) + b"\n"

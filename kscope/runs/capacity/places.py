@@ -14,13 +14,14 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from django.utils.translation import gettext
+
 from kscope.runs.capacity.fair_queue import FairQueue, Key, QueueFull
 from kscope.runs.errors import ApplicationError
 
 WAITING = 256  # requests
 WAIT_SECONDS = 15.0
 RETRY_AFTER = 2
-_BUSY = "kscope is busy; try again in a moment."
 _Turn = asyncio.Future[None]
 
 
@@ -99,4 +100,6 @@ def _was_given(turn: _Turn) -> bool:
 
 def busy() -> ApplicationError:
     """The refusal of those for whom there is no place."""
-    return ApplicationError(_BUSY, status=503, retry_after=RETRY_AFTER)
+    return ApplicationError(
+        gettext("kscope is busy; try again in a moment."), status=503, retry_after=RETRY_AFTER
+    )

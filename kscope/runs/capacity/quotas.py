@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Count, Q, Sum
 from django.db.models.functions import Greatest
+from django.utils.translation import gettext, gettext_lazy
 
 from kscope.accounts.models import Account
 from kscope.accounts.usage import limit_of
@@ -12,10 +13,16 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 
 WORDS = {
-    "uploads": "Your account keeps {used:,} uploads; it may keep {limit:,}. Delete one first.",
-    "upload_bytes": "With this upload your account would keep {wanted:,} bytes; it may keep {limit:,}.",
-    "runs": "Your account keeps {used:,} runs; it may keep {limit:,}. Delete one first.",
-    "playing": "{used:,} runs of this account play; {limit:,} may play at once. Pause one first.",
+    "uploads": gettext_lazy(
+        "Your account keeps {used} uploads; it may keep {limit}. Delete one first."
+    ),
+    "upload_bytes": gettext_lazy(
+        "With this upload your account would keep {wanted} bytes; it may keep {limit}."
+    ),
+    "runs": gettext_lazy("Your account keeps {used} runs; it may keep {limit}. Delete one first."),
+    "playing": gettext_lazy(
+        "{used} runs of this account play; {limit} may play at once. Pause one first."
+    ),
 }
 
 # A refusal names so many of those that could go.
@@ -62,19 +69,22 @@ def _compare(account: Account, wanted: Mapping[str, int]) -> None:
     for quota, more in wanted.items():
         limit = limit_of(account, quota)
         if more and used[quota] + more > limit:
-            words = WORDS[quota].format(used=used[quota], limit=limit, wanted=used[quota] + more)
+            numbers = {"used": used[quota], "limit": limit, "wanted": used[quota] + more}
+            words = WORDS[quota].format(**{name: f"{one:,}" for name, one in numbers.items()})
             details: dict[str, Any] = {"quota": quota, "used": used[quota], "limit": limit}
             if could_go := _could_go(account.user_id, quota):
                 details["could_go"] = could_go
-                words = f"{words} {_NAMED_AS[quota]}: {', '.join(map(_named, could_go))}."
+                words = _NAMED_AS[quota].format(
+                    refusal=words, names=", ".join(map(_named, could_go))
+                )
             raise ApplicationError(words, details, status=403)
 
 
 _NAMED_AS = {
-    "uploads": "The oldest without a run",
-    "upload_bytes": "The oldest without a run",
-    "runs": "The oldest finished ones",
-    "playing": "The oldest that play",
+    "uploads": gettext_lazy("{refusal} The oldest without a run: {names}."),
+    "upload_bytes": gettext_lazy("{refusal} The oldest without a run: {names}."),
+    "runs": gettext_lazy("{refusal} The oldest finished ones: {names}."),
+    "playing": gettext_lazy("{refusal} The oldest that play: {names}."),
 }
 
 
@@ -102,8 +112,10 @@ _DONE = {"status": Run.Status.FINISHED, "kept": False}
 
 def _named(one: Mapping[str, Any]) -> str:
     if "computed" in one:
-        return f"{one['name']} #{one['id']} (last computed {_minute(one['computed'])})"
-    return f"{one['name']} (uploaded {_minute(one['uploaded'])})"
+        words = gettext("{name} #{number} (last computed {time})")
+        return words.format(name=one["name"], number=one["id"], time=_minute(one["computed"]))
+    words = gettext("{name} (uploaded {time})")
+    return words.format(name=one["name"], time=_minute(one["uploaded"]))
 
 
 def _minute(moment: str) -> str:

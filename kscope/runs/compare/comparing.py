@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 
 from django.db import connection
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from engine.kernel.view import State
 from kscope.runs.app_registry import registry
@@ -153,7 +154,9 @@ def _places(a: Run, b: Run, parting: Divergence | None, at: int | None) -> tuple
 def _found(run_id: int) -> Run:
     run = Run.described().filter(pk=run_id).first()
     if run is None:
-        raise ApplicationError(f"There is no run {run_id}.", status=404)
+        raise ApplicationError(
+            gettext("There is no run {number}.").format(number=run_id), status=404
+        )
     return run
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import orjson
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command as EngineCommand
@@ -124,7 +125,9 @@ def replay_refused() -> Iterator[None]:
     try:
         yield
     except (Diverged, SimError) as problem:
-        raise ApplicationError(f"The run cannot be replayed: {problem}", status=409) from problem
+        raise ApplicationError(
+            gettext("The run cannot be replayed: {problem}").format(problem=problem), status=409
+        ) from problem
 
 
 def go_to(engine: Cluster, *, steps: int, at: int, alive: Callable[[], None] = _nothing) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import yaml
+from django.utils.translation import gettext
 
 from engine.input.loader import is_configuration
 from engine.objects.documents import DocumentError, Limits, read_documents
@@ -33,11 +34,15 @@ def configuration_of(given: str | bytes | dict[str, Any]) -> dict[str, Any] | No
     try:
         documents = read_documents("configuration.yaml", data, _LIMITS)
     except DocumentError as problem:
-        where = f", line {problem.line}" if problem.line else ""
-        raise ApplicationError(f"configuration{where}: {problem}") from problem
+        words = gettext("configuration: {problem}")
+        if problem.line:
+            words = gettext("configuration, line {line}: {problem}")
+        raise ApplicationError(words.format(line=problem.line, problem=problem)) from problem
     if len(documents) != 1:
         raise ApplicationError(
-            f"configuration: expected one document, found {len(documents)}; a scheduler has one"
+            gettext(
+                "configuration: expected one document, found {number}; a scheduler has one"
+            ).format(number=len(documents))
         )
     return _checked(documents[0].value)
 
@@ -51,11 +56,14 @@ def configuration_text(configuration: dict[str, Any] | None) -> str:
 
 def _checked(given: Any) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise ApplicationError(f"configuration: expected a mapping, found {shown(given)}")
+        raise ApplicationError(
+            gettext("configuration: expected a mapping, found {found}").format(found=shown(given))
+        )
     if not is_configuration(given):
         raise ApplicationError(
-            f"configuration, kind: expected KubeSchedulerConfiguration or Policy, found "
-            f"{shown(given.get('kind'))}"
+            gettext(
+                "configuration, kind: expected KubeSchedulerConfiguration or Policy, found {kind}"
+            ).format(kind=shown(given.get("kind")))
         )
     return given
 

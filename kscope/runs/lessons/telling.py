@@ -16,6 +16,7 @@ from engine.input.lessons.words import words_of
 from engine.input.load_result import LoadedLesson, Origin, Problem
 from engine.kernel.recorder import Event
 from kscope.accounts.access import visitor_of
+from kscope.documents.language import in_language
 from kscope.glossary import sentence_of
 from kscope.runs.access import readable_scenarios
 from kscope.runs.lessons.running import kept_run
@@ -33,7 +34,7 @@ def found_lesson(request: Any, slug: str) -> Lesson:
     """The lesson of that address. Raises Http404 also for one that may not be seen."""
     found = readable_lessons(request).filter(slug=slug).first()
     if found is None:
-        raise Http404(f"There is no lesson {slug}.")
+        raise Http404(gettext("There is no lesson {slug}.").format(slug=slug))
     return found
 
 
@@ -61,7 +62,7 @@ def listed(lesson: Lesson) -> dict[str, Any]:
 def told_of(lesson: Lesson) -> Told:
     """The lesson in the reader's language; what no catalogue has is as it was written."""
     told = Told.from_document(lesson.document)
-    return told.with_texts(lambda _, text: gettext(text) if text else "")
+    return told.with_texts(lambda _, text: in_language(text))
 
 
 def _listed(lesson: Lesson, told: Told) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.utils.translation import gettext
 
 from kscope.runs.capacity.askers import asker_key
 from kscope.runs.capacity.places import Places
@@ -146,8 +147,8 @@ class _Body:
 
 
 def _too_slow() -> ApplicationError:
-    words = f"fewer than {BYTES_PER_SECOND // 1024} KiB of it came in a second"
-    return ApplicationError(words, status=408)
+    words = gettext("fewer than {number} KiB of it came in a second")
+    return ApplicationError(words.format(number=BYTES_PER_SECOND // 1024), status=408)
 
 
 def announced_of(text: str | bytes) -> int:
@@ -171,6 +172,16 @@ def too_long(method: str, path: str, announced: int) -> ApplicationError:
     """The refusal of a body that has more."""
     limit = settings.UPLOAD_MAX_BYTES if is_upload(method, path) else limit_of(method, path)
     allowed = limit // _MIB
-    size = f"{announced / _MIB:.1f} MiB" if announced else f"more than {allowed} MiB"
-    what = "an upload may hold" if is_upload(method, path) else "a request to this address may hold"
-    return ApplicationError(f"{size} were sent; {what} {allowed} MiB in all", status=413)
+    if is_upload(method, path):
+        known = gettext("{size} MiB were sent; an upload may hold {allowed} MiB in all")
+        least = gettext("more than {size} MiB were sent; an upload may hold {allowed} MiB in all")
+    else:
+        known = gettext(
+            "{size} MiB were sent; a request to this address may hold {allowed} MiB in all"
+        )
+        least = gettext(
+            "more than {size} MiB were sent; a request to this address may hold {allowed} MiB in all"
+        )
+    size = f"{announced / _MIB:.1f}" if announced else str(allowed)
+    words = (known if announced else least).format(size=size, allowed=allowed)
+    return ApplicationError(words, status=413)

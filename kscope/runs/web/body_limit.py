@@ -9,6 +9,7 @@ from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooMany
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from engine.input.load_result import LoadResult, Problem
 from kscope.runs.errors import ApplicationError
@@ -49,17 +50,19 @@ def why_refused(problem: Exception) -> tuple[str, int]:
     """What is wrong with a request that Django does not accept, and the status of the answer."""
     if isinstance(problem, TooManyFilesSent):
         most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
-        words = (
-            f"more than {most:,} files were sent; an upload may hold {most:,}. One file may hold "
-            "many objects, as `kubectl get … -A -o yaml` prints them"
+        words = gettext(
+            "more than {most} files were sent; an upload may hold {most}. One file may hold many "
+            "objects, as `kubectl get … -A -o yaml` prints them"
         )
-        return words, 413
+        return words.format(most=f"{most:,}"), 413
     if isinstance(problem, TooManyFieldsSent):
-        return f"more than {settings.DATA_UPLOAD_MAX_NUMBER_FIELDS:,} fields were sent", 413
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+        return gettext("more than {most} fields were sent").format(most=f"{most:,}"), 413
     if isinstance(problem, RequestDataTooBig):
         allowed = settings.DATA_UPLOAD_MAX_MEMORY_SIZE // _MIB
-        return f"more than {allowed} MiB were sent; larger things go into a file", 413
-    return "the request cannot be understood", 400
+        words = gettext("more than {allowed} MiB were sent; larger things go into a file")
+        return words.format(allowed=allowed), 413
+    return gettext("the request cannot be understood"), 400
 
 
 def refused(request: HttpRequest, refusal: ApplicationError) -> HttpResponse:
@@ -73,7 +76,8 @@ def refused(request: HttpRequest, refusal: ApplicationError) -> HttpResponse:
 def _answer(request: HttpRequest, refusal: ApplicationError) -> HttpResponse:
     words, status = refusal.message, refusal.status
     if request.path.startswith("/api/"):
-        content = {**refusal.body, "message": f"Nothing was saved: {words}."}
+        message = gettext("Nothing was saved: {reason}.").format(reason=words)
+        content = {**refusal.body, "message": message}
         return JsonResponse(content, status=status)
     if status == 401:
         return redirect_to_login("/")
@@ -85,5 +89,6 @@ def _answer(request: HttpRequest, refusal: ApplicationError) -> HttpResponse:
 
 def problem_report(words: str) -> UploadReport:
     """The report on an upload of which nothing was read, and why."""
-    result = LoadResult(problems=[Problem(file="Your files", message=words)])
-    return upload_report(["Your files"], result)
+    files = gettext("Your files")
+    result = LoadResult(problems=[Problem(file=files, message=words)])
+    return upload_report([files], result)

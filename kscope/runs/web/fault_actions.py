@@ -11,6 +11,9 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib.admin.helpers import ActionForm
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 
 from engine.api_server.store.faults import DRIVER_CALLS
 from kscope.runs.models import ProjectedObject
@@ -22,8 +25,8 @@ _TIMES: Final = "times"
 class FaultForm(ActionForm):
     """Beside the action: what it is about, and how often a call fails."""
 
-    asked = forms.CharField(required=False, label="driver, or name of the object")
-    times = forms.IntegerField(required=False, min_value=1, label="times")
+    asked = forms.CharField(required=False, label=gettext_lazy("driver, or name of the object"))
+    times = forms.IntegerField(required=False, min_value=1, label=gettext_lazy("times"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +38,9 @@ class FaultAction:
     """
 
     name: str
-    text: str
+    text: str | Promise
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    asks: str = ""
+    asks: str | Promise = ""
     verb: str = "fault"
     # Whether it says how often a call fails.
     counts: bool = False
@@ -56,53 +59,62 @@ class FaultAction:
         return {"verb": self.verb, "patch": patch}
 
 
+_FAIL_NEXT: Final = gettext_lazy("Fail the next {call} there")
+
+
 def _calls(where: Mapping[str, str]) -> tuple[FaultAction, ...]:
     return tuple(
         FaultAction(
-            f"fail_{call}", f"Fail the next {call} there", {"fail": call, **where}, counts=True
+            f"fail_{call}", format_lazy(_FAIL_NEXT, call=call), {"fail": call, **where}, counts=True
         )
         for call in DRIVER_CALLS
     )
 
 
+_PRESENCE: Final = {
+    "missing": gettext_lazy("Let a {kind} be missing"),
+    "present": gettext_lazy("Let a {kind} be there again"),
+}
 _KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount")
 NODE_FAULTS: Final = (
-    FaultAction("stop_kubelet", "Stop the kubelet", verb="stop_kubelet"),
-    FaultAction("die", "Turn the power off", {"die": "{name}"}),
-    FaultAction("revive", "Let it return: power and kubelet", {"revive": "{name}"}),
+    FaultAction("stop_kubelet", gettext_lazy("Stop the kubelet"), verb="stop_kubelet"),
+    FaultAction("die", gettext_lazy("Turn the power off"), {"die": "{name}"}),
+    FaultAction("revive", gettext_lazy("Let it return: power and kubelet"), {"revive": "{name}"}),
     FaultAction(
         "unregister",
-        "Unregister a driver there",
+        gettext_lazy("Unregister a driver there"),
         {"unregister": "{asked}", "node": "{name}"},
-        asks="driver",
+        asks=gettext_lazy("driver"),
     ),
     FaultAction(
         "register",
-        "Register a driver there",
+        gettext_lazy("Register a driver there"),
         {"register": "{asked}", "node": "{name}"},
-        asks="driver",
+        asks=gettext_lazy("driver"),
     ),
-    FaultAction("full", "Provision nothing for it any more", {"full": "{name}"}),
+    FaultAction("full", gettext_lazy("Provision nothing for it any more"), {"full": "{name}"}),
     *_calls({"node": "{name}"}),
 )
 POD_FAULTS: Final = (
     *(
         FaultAction(
             f"{fault}_{kind.lower()}",
-            f"Let a {kind} be {'missing' if fault == 'missing' else 'there again'}",
+            format_lazy(_PRESENCE[fault], kind=kind),
             {fault: f"{kind.lower()}/{{namespace}}/{{asked}}"},
             asks=kind,
         )
         for kind in _KINDS
-        for fault in ("missing", "present")
+        for fault in _PRESENCE
     ),
-    FaultAction("heal", "Play on as if the containers were healthy", {"heal": "{entity}"}),
+    FaultAction(
+        "heal", gettext_lazy("Play on as if the containers were healthy"), {"heal": "{entity}"}
+    ),
 )
 VOLUME_FAULTS: Final = (
     *_calls({"volume": "{name}"}),
     FaultAction(
         "fail_delete",
-        "Fail the next deletion of its storage",
+        gettext_lazy("Fail the next deletion of its storage"),
         {"fail": "delete", "volume": "{name}"},
         counts=True,
     ),
@@ -110,7 +122,7 @@ VOLUME_FAULTS: Final = (
 CLAIM_FAULTS: Final = (
     FaultAction(
         "fail_provision",
-        "Fail the next provisioning of its volume",
+        gettext_lazy("Fail the next provisioning of its volume"),
         {"fail": "provision", "claim": "{key}"},
         counts=True,
     ),

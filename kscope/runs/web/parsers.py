@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.utils.translation import gettext
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
@@ -45,7 +46,7 @@ class AddressMiddleware:
         query = request.META.get("QUERY_STRING", "")
         if "\0" not in request.path and "%00" not in query and "\0" not in query:
             return self._get_response(request)
-        words = "The address holds the character U+0000."
+        words = gettext("The address holds the character U+0000.")
         if request.path.startswith("/api/"):
             return JsonResponse({"message": words}, status=400)
         return HttpResponseBadRequest(f"{words}\n", content_type="text/plain")

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 
+from django.utils.translation import gettext
+
 from engine.api_server.store.write_record import Written
 from engine.cluster.cluster import Cluster
 from engine.objects.objects import Manifest
@@ -157,7 +159,10 @@ def _replay(run: Run, seq: int) -> Stretch:
         engine_at_seq(run, seq=reached, start=seq, begin=begin)
     except Exception as problem:  # whatever a pickle of another version raises
         raise ApplicationError(
-            f"The past of this run cannot be computed again: {problem}", status=409
+            gettext("The past of this run cannot be computed again: {problem}").format(
+                problem=problem
+            ),
+            status=409,
         ) from problem
     began, log = logs[0]
     log.end()

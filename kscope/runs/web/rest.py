@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+from django.utils.translation import gettext
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -18,7 +19,10 @@ class Body(serializers.Serializer):
     def to_internal_value(self, data: Any) -> Any:
         """See rest_framework; unknown fields are named together with all other problems."""
         unknown = unknown_names(data, self.fields) if isinstance(data, dict) else {}
-        problems = {name: [f"unknown field; {known}"] for name, known in unknown.items()}
+        problems = {
+            name: [gettext("unknown field; {known}").format(known=known)]
+            for name, known in unknown.items()
+        }
         try:
             value = super().to_internal_value(data)
         except serializers.ValidationError as refusal:
@@ -39,15 +43,20 @@ class RestView(APIView):
         handler = getattr(self, str(request.method).lower(), None)
         if handler is None:  # the method is refused in a moment
             return
-        refuse_unknown("parameter", request.query_params, _parameters(self, handler))
+        words = gettext("unknown parameter {name}; {known}")
+        _refuse_unknown(words, request.query_params, _parameters(self, handler))
 
 
-def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raises ApplicationError when one of the *given* names is not *known*."""
+def refuse_unknown_fields(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raises ApplicationError when one of the *given* fields is not *known*."""
+    _refuse_unknown(gettext("unknown field {name}; {known}"), given, known)
+
+
+def _refuse_unknown(words: str, given: Iterable[str], known: Iterable[str]) -> None:
     unknown = unknown_names(given, known)
     if unknown:
         raise ApplicationError(
-            ". ".join(f"unknown {what} {name!r}; {unknown[name]}" for name in unknown)
+            ". ".join(words.format(name=repr(name), known=unknown[name]) for name in unknown)
         )
 
 
@@ -59,10 +68,12 @@ def unknown_names(given: Iterable[str], known: Iterable[str]) -> dict[str, str]:
 
 def _meant(name: str, known: list[str]) -> str:
     if not known:
-        return "there are none"
-    listed = f"known are {', '.join(known)}"
-    near = get_close_matches(name, known, 1)
-    return f"the nearest is {near[0]}; {listed}" if near else listed
+        return gettext("there are none")
+    names, near = ", ".join(known), get_close_matches(name, known, 1)
+    if near:
+        words = gettext("the nearest is {near}; known are {names}")
+        return words.format(near=near[0], names=names)
+    return gettext("known are {names}").format(names=names)
 
 
 def _parameters(view: APIView, handler: Any) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.urls import Resolver404, resolve
+from django.utils.translation import gettext
 
 from kscope.accounts import limits
 from kscope.accounts.access import Visitor
@@ -34,16 +35,18 @@ def refuse_sender(scope: Scope, *, upload_bytes: int | None = None) -> None:
     _check_origin(scope)
     visitor = _visitor(scope)
     if not visitor.has_write_scope:
-        raise ApplicationError("this token may only read", status=403)
+        raise ApplicationError(gettext("this token may only read"), status=403)
     if not visitor.may_create:
-        raise ApplicationError("your account may only read", status=403)
+        raise ApplicationError(gettext("your account may only read"), status=403)
     wait = limits.foresee("write", limits.visitor_key(visitor, address_of(scope)))
     if wait:
-        words = f"too many requests; try again in {wait} s"
+        words = gettext("too many requests; try again in {seconds} s").format(seconds=wait)
         raise ApplicationError(words, status=429, retry_after=wait)
     run = _RUN.search(scope["path"])
     if run and not Run.objects.filter(visitor.readable(), pk=int(run[1])).exists():
-        raise ApplicationError(f"there is no run {run[1]}", status=404)
+        raise ApplicationError(
+            gettext("there is no run {number}").format(number=run[1]), status=404
+        )
     if upload_bytes is not None:
         quotas_foresee(visitor.account_id, uploads=1, upload_bytes=upload_bytes)
 
@@ -52,10 +55,10 @@ def _check_address(scope: Scope) -> None:
     try:
         view = resolve(scope["path"]).func
     except Resolver404:
-        raise ApplicationError("there is nothing at this address", status=404) from None
+        raise ApplicationError(gettext("there is nothing at this address"), status=404) from None
     view_class = getattr(view, "cls", None)
     if view_class is not None and not hasattr(view_class, scope["method"].lower()):
-        words = f"{scope['method']} is not allowed at this address"
+        words = gettext("{method} is not allowed at this address").format(method=scope["method"])
         raise ApplicationError(words, status=405)
 
 
@@ -64,7 +67,7 @@ def _check_origin(scope: Scope) -> None:
     headers = dict(scope["headers"])
     origin, host = (headers.get(name, b"").decode("latin-1") for name in (b"origin", b"host"))
     if origin and not is_own_origin(origin, host):
-        raise ApplicationError("the request came from a page of another site", status=403)
+        raise ApplicationError(gettext("the request came from a page of another site"), status=403)
 
 
 def _visitor(scope: Scope) -> Visitor:
@@ -72,10 +75,12 @@ def _visitor(scope: Scope) -> Visitor:
     if visitor is None:
         wait = limits.take("login", f"token {address_of(scope)}")
         if wait:
-            words = f"too many wrong tokens; try again in {wait} s"
+            words = gettext("too many wrong tokens; try again in {seconds} s").format(seconds=wait)
             raise ApplicationError(words, status=429, retry_after=wait)
-        raise ApplicationError("the token is not valid", status=401)
+        raise ApplicationError(gettext("the token is not valid"), status=401)
     if visitor.role is None:
-        raise ApplicationError("log in, or send a token: Authorization: Token …", status=401)
+        raise ApplicationError(
+            gettext("log in, or send a token: Authorization: Token …"), status=401
+        )
     remember(scope, visitor.account_id)
     return visitor

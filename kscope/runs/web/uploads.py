@@ -18,6 +18,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from engine.api_server.validation.report import text_fault
 from engine.input.instants import whole_second_of
@@ -36,7 +37,6 @@ from kscope.runs.web.upload_report import UploadReport, upload_report
 
 READ_SECONDS = 300.0
 PATIENCE_SECONDS = 120.0  # until an engine process is free
-_SLOW = f"Reading the files takes longer than {READ_SECONDS:.0f} s."
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +160,13 @@ def _nothing_saved(refusal: ApplicationError) -> ApplicationError:
     """The refusal in words for those who upload; what the owner may not do says enough by itself."""
     if refusal.status < 500:
         return refusal
-    words = _SLOW if refusal.status == 504 else refusal.message
+    slow = gettext("Reading the files takes longer than {seconds} s.")
+    words = slow.format(seconds=round(READ_SECONDS)) if refusal.status == 504 else refusal.message
     return ApplicationError(
-        f"Nothing was saved. {words}", refusal.extra, refusal.status, refusal.retry_after
+        gettext("Nothing was saved. {words}").format(words=words),
+        refusal.extra,
+        refusal.status,
+        refusal.retry_after,
     )
 
 
@@ -192,9 +196,8 @@ def _too_much(files: Sequence[SpooledFile]) -> Problem | None:
         total += file.size or 0
         if total > settings.UPLOAD_MAX_BYTES:
             allowed = settings.UPLOAD_MAX_BYTES // 1_048_576
-            message = (
-                f"{total / 1_048_576:.1f} MiB with the files before it; "
-                f"an upload may hold {allowed} MiB in all"
-            )
+            message = gettext(
+                "{size} MiB with the files before it; an upload may hold {allowed} MiB in all"
+            ).format(size=f"{total / 1_048_576:.1f}", allowed=allowed)
             return Problem(file=file.name or "file", message=message)
     return None

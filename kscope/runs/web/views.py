@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -40,6 +41,13 @@ from kscope.runs.web.spool import SpooledFile, content_of
 from kscope.runs.web.uploads import Outcome, UploadAnswer, UploadParts, upload_ask
 
 SHOWN_RUNS = 10  # more would hide what can be started
+
+# What is said once a scenario is shared, or not any more.
+_NOW = {
+    Visibility.PRIVATE: gettext_lazy("{name} is private now."),
+    Visibility.SHARED: gettext_lazy("{name} is shared now."),
+    Visibility.PUBLIC: gettext_lazy("{name} is public now."),
+}
 
 Page = Callable[..., HttpResponse]
 
@@ -294,7 +302,11 @@ def _configuration_chosen(request: HttpRequest) -> dict[str, Any] | None:
         return configuration_of(request.POST.get("configuration", ""))
     piece = cast("SpooledFile", file).piece
     if piece[2] > LONGEST:
-        raise ApplicationError(f"configuration: the file has more than {LONGEST // 1024} KiB")
+        raise ApplicationError(
+            gettext("configuration: the file has more than {number} KiB").format(
+                number=LONGEST // 1024
+            )
+        )
     return configuration_of(content_of(piece))
 
 
@@ -306,11 +318,17 @@ def _pace_chosen(request: HttpRequest) -> dict[str, Any]:
         try:
             chosen["seed"] = int(seed)
         except ValueError as wrong:
-            raise ApplicationError(f"seed is {seed!r}; it must be a whole number") from wrong
+            raise ApplicationError(
+                gettext("seed is {seed}; it must be a whole number").format(seed=repr(seed))
+            ) from wrong
     if speed:
         if speed not in Run.Speed.values:
             known = ", ".join(Run.Speed.values)
-            raise ApplicationError(f"speed is {speed!r}; it must be one of {known}")
+            raise ApplicationError(
+                gettext("speed is {speed}; it must be one of {known}").format(
+                    speed=repr(speed), known=known
+                )
+            )
         chosen["speed"] = speed
     return chosen
 
@@ -321,7 +339,7 @@ def _gates_chosen(request: HttpRequest) -> dict[str, bool] | None:
     try:
         return parse_gates(text) if text.strip() else None
     except ValueError as wrong:
-        raise ApplicationError(f"Feature gates: {wrong}") from wrong
+        raise ApplicationError(gettext("Feature gates: {fault}").format(fault=wrong)) from wrong
 
 
 @filled
@@ -336,7 +354,7 @@ def scenario_upload(request: HttpRequest) -> HttpResponseBase:
         return render(request, "runs/upload.html", {"versions": version_choices()})
     files = request.FILES.getlist("files")
     if not files:
-        messages.error(request, "Choose at least one file.")
+        messages.error(request, gettext("Choose at least one file."))
         return render(request, "runs/upload.html", {"versions": version_choices()}, status=400)
     name = request.POST.get("name", "").strip()
     question = upload_ask(files, name=name, owner_id=visitor_of(request).account_id)
@@ -374,15 +392,16 @@ def scenario_change(request: HttpRequest, scenario_id: int) -> HttpResponse:
     visitor = visitor_of(request)
     scenario = found_scenario(request, scenario_id)
     if not visitor.may_change(scenario):
-        return refused(request, "The upload belongs to another account.", 403)
+        return refused(request, gettext("The upload belongs to another account."), 403)
     visibility = request.POST.get("visibility", "")
     try:
         if "delete" in request.POST:
             services.scenario_delete(scenario=scenario)
-            messages.success(request, f"{scenario.name} was deleted.")
+            messages.success(request, gettext("{name} was deleted.").format(name=scenario.name))
         elif visibility in Visibility.values:
             services.owned_share(thing=scenario, visibility=visibility)
-            messages.success(request, f"{scenario.name} is {visibility} now.")
+            messages.success(request, _NOW[Visibility(visibility)].format(name=scenario.name))
     except ApplicationError as refusal:
-        messages.error(request, f"{scenario.name}: {refusal.message}")
+        words = gettext("{name}: {reason}")
+        messages.error(request, words.format(name=scenario.name, reason=refusal.message))
     return redirect("home")

@@ -49,7 +49,7 @@ async def asked_once(request: Request, visitor: Visitor) -> AskedOnce | None:
         return None
     key = write_keys.key_in(header)
     if key is None:
-        raise bad_request(write_keys.MALFORMED)
+        raise bad_request(str(write_keys.MALFORMED))
     media_type = request.headers.get("content-type", "")
     query = f"?{request.url.query}" if request.url.query else ""
     return AskedOnce(
@@ -85,7 +85,7 @@ class WriteOnce:
                 # It was given back just now, or there is no room for it.
                 held = await self._taken()
                 if held is None:
-                    raise too_many_requests(write_keys.FULL)
+                    raise too_many_requests(str(write_keys.FULL))
                 continue
             if known.answer is not None:
                 return _replayed(known.answer)
@@ -176,7 +176,7 @@ class WriteOnce:
         async with self.objects.links.link() as link:
             known = await key_known(link, self.asked)
         if known is not None and not known.is_same:
-            raise ApiError(422, "Invalid", write_keys.REUSED)
+            raise ApiError(422, "Invalid", str(write_keys.REUSED))
         return known
 
 

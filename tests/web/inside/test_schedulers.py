@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from engine.cluster.cluster import Cluster
+from kscope.runs.drive.replay import engine_at_seq
 from kscope.runs.models import Run, RunEvent
+from scheduling.inside import answers
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,6 +93,21 @@ def test_less_would_have_fitted(client: Client, driven: Run) -> None:
     assert any(reason.endswith("Insufficient cpu") for reason in most["refused"])
     requests = least["fields"]["containers"][0]["resources"]["requests"]
     assert requests["cpu"] == f"{least['amount']}m"
+
+
+def test_question_what_if_plays_the_run_once(driven: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int] = []
+
+    def engine(run: Run, *, seq: int, **options: Any) -> Cluster:
+        played.append(seq)
+        return engine_at_seq(run, seq=seq, **options)
+
+    monkeypatch.setattr(answers, "engine_at_seq", engine)
+    began = RunEvent.objects.filter(run=driven, kind="AttemptStarted", object="pod/default/late")
+    first = began.order_by("seq")[0]
+    cycle = int(first.message.split(",")[0].removeprefix("cycle "))
+    assert answers.what_if_by_id(driven.pk, cycle, "default/late", "cpu")["cycle"] == cycle
+    assert played == [first.seq]
 
 
 def what_if(client: Client, run: Run, cycle: int) -> dict[str, Any]:

@@ -6,9 +6,11 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
+from engine.input.lessons.lesson import Lesson as Told
 from engine.input.loader import load_files
 from kscope.runs import services
 from kscope.runs.drive import runner
+from kscope.runs.management.commands import load_demos
 from kscope.runs.models import Command, Lesson, Run, Scenario
 from tests.engine.input.test_lesson_documents import LESSON, SCENARIO
 
@@ -96,6 +98,38 @@ def test_lessons_of_kscope_are_loaded_with_the_demos(client: Client) -> None:
     demos = Scenario.objects.filter(is_demo=True).count()
     listed = client.get("/api/scenarios/").json()["scenarios"]
     assert len(listed) == demos
+
+
+def test_loading_reads_each_file_of_a_demo_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def load(files: list[tuple[str, bytes]], **options: Any) -> Any:
+        read.extend(name for name, _ in files)
+        return load_files(files, **options)
+
+    monkeypatch.setattr(load_demos, "load_files", load)
+    call_command("load_demos")
+    assert len(read) == len(set(read)) > 40
+    # A demo is told of its own file alone.
+    demo = Scenario.objects.get(document__name="local-volumes")
+    assert [file["name"] for file in demo.report["files"]] == ["local-volumes.yaml"]
+    places = Lesson.objects.order_by("position").values_list("position", flat=True)
+    assert list(places) == list(range(len(places)))
+
+
+def test_page_of_a_lesson_reads_its_document_once(
+    client: Client, lesson: Lesson, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    whole = Told.from_document
+
+    def from_document(raw: dict[str, Any]) -> Told:
+        read.append(raw["metadata"]["name"])
+        return whole(raw)
+
+    monkeypatch.setattr(Told, "from_document", from_document)
+    assert client.get(f"/lessons/{lesson.slug}/").status_code == 200
+    assert read == ["first"]
 
 
 def test_address_of_no_lesson_is_not_found(client: Client) -> None:

@@ -1,7 +1,6 @@
 """Lessons, scenarios and tables of docs/ are in the catalogue, and pages print them through it."""
 
 import html
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +10,17 @@ from django.conf import settings
 from django.test import Client
 
 from engine.input.lessons.lesson import Lesson as Told
-from engine.input.lessons.words import marks_of
+from engine.input.lessons.words import marks_of, with_targets, words_of
 from engine.input.loader import load_files
 from engine.objects.documents import Limits, read_documents
 from kscope.concepts.table import sections as concept_sections
-from kscope.documents.messages import extract_tables, extract_yaml, lesson_texts
-from kscope.glossary import sections, terms
+from kscope.documents.messages import (
+    document_messages,
+    lesson_texts,
+    messages_of_yaml,
+    texts_of_tables,
+)
+from kscope.glossary import sections, sentence_of, terms
 from kscope.runs import services
 from kscope.runs.models import Lesson
 from tests.engine.input.test_lesson_documents import LESSON, SCENARIO
@@ -42,7 +46,7 @@ def documents_of(path: Path) -> Iterator[dict]:
 
 def messages_of(text: str) -> list[str]:
     """The messages of a file of YAML."""
-    return [message for _, _, message, _ in extract_yaml(io.BytesIO(text.encode()))]
+    return [message for message, _ in messages_of_yaml(text.encode())]
 
 
 def strings_of(value: object) -> Iterator[str]:
@@ -57,20 +61,23 @@ def strings_of(value: object) -> Iterator[str]:
             yield from strings_of(each)
 
 
-def test_messages_of_a_lesson_have_their_lines() -> None:
-    text = SCENARIO + LESSON
-    lines = text.splitlines()
-    found = list(extract_yaml(io.BytesIO(text.encode())))
-    assert [message for _, _, message, _ in found][:2] == ["A course", "A lesson"]
-    for line, _, message, comments in found:
-        assert message.split()[0] in lines[line - 1]
-        assert comments[0].startswith("Lesson first: spec.")
+def test_messages_say_where_they_stand() -> None:
+    found = dict(messages_of_yaml((SCENARIO + LESSON).encode()))
+    assert list(found)[:2] == ["A course", "A lesson"]
+    assert all(about[0].startswith("Translators: Lesson first: spec.") for about in found.values())
 
 
 def test_translators_are_told_to_keep_marks() -> None:
-    told = {message: about for _, _, message, about in extract_yaml(io.BytesIO(LESSON.encode()))}
+    told = dict(messages_of_yaml(LESSON.encode()))
     assert {len(about) == 2 for message, about in told.items() if marks_of(message)} == {True}
     assert {len(about) for message, about in told.items() if not marks_of(message)} == {1}
+
+
+def test_all_documents_are_in_the_catalogue() -> None:
+    files = {file for file, _, _ in document_messages(Path(settings.BASE_DIR))}
+    assert {"docs/glossary.md", "docs/terms.md", "docs/concepts.md"} <= files
+    assert {path.relative_to(settings.BASE_DIR).as_posix() for path in LESSONS} <= files
+    assert "scenarios/local-volumes.yaml" in files
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -83,10 +90,12 @@ def test_whole_text_of_a_lesson_is_extracted(path: Path) -> None:
             for text in strings_of(document["spec"])
             if " " in text and not re.fullmatch(r"[\w./:#@-]*", text)
         }
-        facts = {text for step in document["spec"]["steps"] for text in strings_of(step.get("assert"))}
+        facts = {
+            text for step in document["spec"]["steps"] for text in strings_of(step.get("assert"))
+        }
         moments = set(strings_of(document["spec"].get("moments")))
         moments |= {text for step in document["spec"]["steps"] for text in strings_of(step["at"])}
-        assert seen - facts - moments <= known
+        assert {with_targets(text) for text in seen - facts - moments} <= known
 
 
 def test_lesson_page_prints_only_messages(client: Client, lesson: Lesson) -> None:
@@ -130,16 +139,13 @@ def test_lesson_pages_in_another_language(client: Client, lesson: Lesson) -> Non
 
 def test_terms_are_explained_in_the_language() -> None:
     with pseudo_language():
-        from kscope.glossary import sentence_of
-
         assert sentence_of("Pod") == f"{OPEN}{terms()['pod']}{CLOSE}"
         assert sentence_of("no such term") == ""
 
 
 @pytest.mark.parametrize("name", ["glossary.md", "concepts.md"])
 def test_tables_are_printed_through_the_catalogue(name: str, client: Client) -> None:
-    with Path(settings.BASE_DIR, "docs", name).open("rb") as file:
-        messages = [message for _, _, message, _ in extract_tables(file)]
+    messages = list(texts_of_tables(Path(settings.BASE_DIR, "docs", name).read_text()))
     with pseudo_language():
         page = client.get(f"/{name.removesuffix('.md')}/").content.decode()
     text = html.unescape(re.sub("</?code>", "`", page))
@@ -156,10 +162,9 @@ def test_tables_have_the_rows_that_they_had() -> None:
     assert sum(len(section.concepts) for section in concept_sections()) >= 70
 
 
-def test_words_of_terms_can_be_left_out() -> None:
+def test_columns_that_no_page_prints_are_left_out() -> None:
     table = "## Things\n\n| word | meaning |\n|---|---|\n| pod, pods | it runs |\n"
-    found = list(extract_tables(io.BytesIO(table.encode()), options={"without": "word"}))
-    assert [(line, message) for line, _, message, _ in found] == [(1, "Things"), (5, "it runs")]
+    assert list(texts_of_tables(table, ("meaning",))) == ["Things", "it runs"]
 
 
 def test_scenarios_question_is_a_message() -> None:
@@ -175,9 +180,22 @@ def test_marks_are_the_same_in_any_order() -> None:
     assert marks_of(one) != marks_of(two.replace("?claim", "?pod"))
 
 
+def test_term_keeps_its_target_in_other_words() -> None:
+    told = with_targets("[Claim](?), [claims](?claim) and [API server](?)")
+    assert told == "[Claim](?claim), [claims](?claim) and [API server](?api server)"
+    assert [words.term for words in words_of(told) if words.term] == [
+        "claim",
+        "claim",
+        "api server",
+    ]
+    assert with_targets(told) == told
+
+
 def test_lessons_texts_are_all_changed() -> None:
     (document,) = [one.value for one in read_documents("", LESSON.encode(), Limits())]
     told = Told.from_document(document)
     changed = told.with_texts(lambda _, text: text.upper())
     before, after = lesson_texts(told), lesson_texts(changed)
-    assert [text.upper() for text in before.values()] == list(after.values())
+    assert [with_targets(text).upper() for text in before.values()] == [
+        with_targets(text).upper() for text in after.values()
+    ]

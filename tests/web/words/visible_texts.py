@@ -24,7 +24,17 @@ NAMES = ("kscope", "kubectl", "kubeconfig", "JSON", "default/web-0", "VolumeLimi
 # Of Django's forms: elements, and texts that are messages themselves and have an element around them.
 _ELEMENT = re.compile(r"form\.\w+|field(\.errors|\.label_tag)?|block\.super|.*\|json_script.*")
 # Tags that print nothing, or addresses in attributes alone.
-_SILENT = ("load", "extends", "url", "static", "csrf_token", "with", "endwith", "regroup", "importmap")
+_SILENT = (
+    "load",
+    "extends",
+    "url",
+    "static",
+    "csrf_token",
+    "with",
+    "endwith",
+    "regroup",
+    "importmap",
+)
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """Load the demos of scenarios/ and the lessons of scenarios/lessons/; what is there, unchanged, stays as it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from engine.input.lessons.files import files_with
-from engine.input.load_result import LoadResult
+from engine.input.load_result import LoadedLesson, LoadResult
 from engine.input.loader import load_files
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.runs import services
@@ -30,31 +31,53 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Store each file; demos whose file is gone stop being demos, and lessons are deleted."""
-        demos: dict[str, Scenario] = {}
-        for path in sorted((settings.BASE_DIR / "scenarios").glob("*.yaml")):
-            result = _loaded([path])
-            scenario = services.scenario_store(
-                name=path.stem, result=result, is_demo=True, position=_position(path)
-            )
-            demos[path.stem] = scenario
-        kept = [each.pk for each in demos.values()]
-        Scenario.objects.filter(is_demo=True).exclude(pk__in=kept).update(is_demo=False)
-        _load_lessons(demos)
+        folder = settings.BASE_DIR / "scenarios"
+        lessons = sorted((folder / "lessons").glob("*/*.yaml"))
+        told: dict[Path, list[Path]] = {path: [] for path in sorted(folder.glob("*.yaml"))}
+        for path in lessons:
+            # The file of its scenario comes before it; a lesson with its own scenario is alone.
+            told.setdefault(files_with(path, folder)[0], []).append(path)
+        kept = {path: _kept(path, files) for path, files in told.items()}
+        demos = [one.scenario.pk for one in kept.values() if one.scenario.is_demo]
+        Scenario.objects.filter(is_demo=True).exclude(pk__in=demos).update(is_demo=False)
+        _keep_lessons(lessons, kept.values())
 
 
-def _load_lessons(demos: Mapping[str, Scenario]) -> None:
-    """Store the lessons about *demos*, by the stem of their files, and those with their own scenario."""
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A scenario, and the lessons about it by their files."""
+
+    scenario: Scenario
+    lessons: dict[Path, list[LoadedLesson]]
+
+
+def _kept(path: Path, lessons: list[Path]) -> _Kept:
+    """Store the scenario in the file *path*, which is read once, together with its *lessons*."""
+    result = _loaded(list(dict.fromkeys([path, *lessons])))
+    # A demo is what its own file says: who looks at it knows nothing of lessons.
+    own = replace(result, files={path.name: result.files[path.name]})
+    if path in lessons:
+        scenario = services.scenario_store(name=path.stem, result=own, is_of_lessons=True)
+    else:
+        scenario = services.scenario_store(
+            name=path.stem, result=own, is_demo=True, position=_position(path)
+        )
+    found = {
+        each: [one for one in result.lessons if one.origin.file == each.name] for each in lessons
+    }
+    return _Kept(scenario, found)
+
+
+def _keep_lessons(paths: Iterable[Path], kept: Iterable[_Kept]) -> None:
+    """Store the lessons in the order of *paths*; those that are gone are deleted."""
+    of_file = {
+        path: (each.scenario, lessons) for each in kept for path, lessons in each.lessons.items()
+    }
     slugs: list[str] = []
-    folder, scenarios = settings.BASE_DIR / "scenarios" / "lessons", settings.BASE_DIR / "scenarios"
-    for path in sorted(folder.glob("*/*.yaml")):
-        files = files_with(path, scenarios)
-        result = _loaded(files)
-        if len(files) > 1:
-            scenario = demos[files[0].stem]
-        else:
-            scenario = services.scenario_store(name=path.stem, result=result, is_of_lessons=True)
-        services.lessons_keep(scenario=scenario, loaded=result.lessons, position=len(slugs))
-        slugs += [one.name for one in result.lessons]
+    for path in paths:
+        scenario, loaded = of_file[path]
+        services.lessons_keep(scenario=scenario, loaded=loaded, position=len(slugs))
+        slugs += [one.name for one in loaded]
     Lesson.objects.filter(is_shipped=True).exclude(slug__in=slugs).delete()
     # What older lessons spoke of, if nobody has made a run of it.
     Scenario.objects.filter(is_of_lessons=True, lessons=None, runs=None).delete()

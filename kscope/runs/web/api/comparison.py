@@ -1,5 +1,6 @@
 """Two runs compared."""
 
+from django.utils.translation import gettext
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
@@ -32,7 +33,7 @@ class RunCompare(EngineView):
         """Where they part, which pods are elsewhere, and both in numbers: docs/compare.md."""
         other = whole_number(request, "with")
         if other is None:
-            raise ApplicationError("with is missing: the run to compare with")
+            raise ApplicationError(gettext("with is missing: the run to compare with"))
         names = ("at", "seq", "with_seq", "after", "with_after")
         instants = {name: whole_number(request, name) for name in names}
         for each in (run_id, other):

@@ -1,5 +1,6 @@
 """What a person may do to a cluster: the texts that they write, and the faults that there are."""
 
+from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
@@ -50,7 +51,8 @@ class RunEdits(RestView):
         run = found_run(request, run_id)
         visitor = visitor_of(request)
         if not visitor.may_create:
-            refuse(visitor, f"change run {run_id} or fork it")
+            words = gettext("Your account may not change run {number} or fork it.")
+            refuse(visitor, words.format(number=run_id))
         wanted = WrittenText(data=request.data)
         wanted.is_valid(raise_exception=True)
         given = wanted.validated_data

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import SuspiciousOperation
+from django.utils.translation import gettext
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -19,10 +20,11 @@ def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | Non
         return Response(problem.body, status=problem.status, headers=problem.headers)
     if isinstance(problem, SuspiciousOperation):
         words, status = why_refused(problem)
-        return Response({"message": f"Nothing was saved: {words}."}, status=status)
+        message = gettext("Nothing was saved: {reason}.").format(reason=words)
+        return Response({"message": message}, status=status)
     response = exception_handler(problem, context)
     if response is not None and isinstance(response.data, dict) and "detail" in response.data:
         response.data = {"message": str(response.data["detail"])}
     elif response is not None:
-        response.data = {"message": "The request is not valid.", "fields": response.data}
+        response.data = {"message": gettext("The request is not valid."), "fields": response.data}
     return response

@@ -8,6 +8,7 @@ import orjson
 import yaml
 from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
+from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.renderers import JSONRenderer
@@ -91,10 +92,16 @@ class RunEvents(RestView):
         run = found_run(request, run_id)
         form = request.query_params.get("format", "json")
         if form not in CONTENT_TYPES:
-            raise ApplicationError(f"format is {form!r}; it must be json, ndjson or csv")
+            raise ApplicationError(
+                gettext("format is {format}; it must be json, ndjson or csv").format(
+                    format=repr(form)
+                )
+            )
         order = request.query_params.get("order", "asc")
         if order not in ("asc", "desc"):
-            raise ApplicationError(f"order is {order!r}; it must be asc or desc")
+            raise ApplicationError(
+                gettext("order is {order}; it must be asc or desc").format(order=repr(order))
+            )
         wanted = _event_filter(request)
         limit = whole_number(request, "limit")
         descending = order == "desc"
@@ -190,14 +197,18 @@ class RunObject(EngineView):
         """The manifest as the simulated API server held it, without managed fields."""
         form = request.query_params.get("format", "json")
         if form not in ("json", "yaml"):
-            raise ApplicationError(f"format is {form!r}; it must be json or yaml")
+            raise ApplicationError(
+                gettext("format is {format}; it must be json or yaml").format(format=repr(form))
+            )
         run, seq = found_run(request, run_id), whole_number(request, "seq")
-        when = "now" if seq is None else f"after event {seq}"
         sees_values = may_see_values(visitor_of(request), run)
 
         def show(manifest: Any) -> tuple[bytes | str, str]:
             if manifest is None:
-                raise ApplicationError(f"{entity} does not exist {when}", status=404)
+                words = gettext("{entity} does not exist after event {seq}")
+                if seq is None:
+                    words = gettext("{entity} does not exist now")
+                raise ApplicationError(words.format(entity=entity, seq=seq), status=404)
             manifest = without_managers(manifest)
             if not sees_values:
                 manifest = without_hidden(manifest)

@@ -1,8 +1,17 @@
 """Parameters in the query of an address."""
 
+from django.utils.translation import gettext
 from rest_framework.request import Request
 
 from kscope.runs.errors import ApplicationError
+
+
+def entity_name(request: Request, kind: str) -> str:
+    """The parameter *kind*, an object of that kind: NAMESPACE/NAME or NAME; "" for none.
+
+    "pod/NAMESPACE/NAME", as events name it, is the same.
+    """
+    return request.query_params.get(kind, "").removeprefix(f"{kind}/")
 
 
 def whole_number(request: Request, name: str) -> int | None:
@@ -11,5 +20,9 @@ def whole_number(request: Request, name: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
-        raise ApplicationError(f"{name} is {text!r}; it must be a whole number, not below 0")
+        raise ApplicationError(
+            gettext("{name} is {value}; it must be a whole number, not below 0").format(
+                name=name, value=repr(text)
+            )
+        )
     return int(text)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiParameter,
@@ -42,7 +43,9 @@ class ReadableScenario(serializers.PrimaryKeyRelatedField):
     def fail(self, key: str, **kwargs: Any) -> None:
         """See rest_framework; one that is not to be seen is as one that is not there."""
         if key == "does_not_exist":
-            raise NotFound(f"There is no scenario {kwargs['pk_value']}.")
+            raise NotFound(
+                gettext("There is no scenario {number}.").format(number=kwargs["pk_value"])
+            )
         super().fail(key, **kwargs)
 
 
@@ -63,7 +66,7 @@ class Configuration(serializers.Field[Any, Any, Any, Any]):
     def to_internal_value(self, data: Any) -> dict[str, Any] | None:
         """See rest_framework. Raises ApplicationError."""
         if not isinstance(data, str | dict):
-            raise serializers.ValidationError("expected a mapping, or a text")
+            raise serializers.ValidationError(gettext("expected a mapping, or a text"))
         return configuration_of(data)
 
     def to_representation(self, value: Any) -> Any:
@@ -215,8 +218,10 @@ class RunFork(RestView):
         options = dict(wanted.validated_data)
         if options.pop("external_scheduler") not in (None, selectors.run_is_external(run)):
             raise ApplicationError(
-                "external_scheduler: a client decides on the pods of a fork as on those of its "
-                "parent; start a new run to change that"
+                gettext(
+                    "external_scheduler: a client decides on the pods of a fork as on those of its "
+                    "parent; start a new run to change that"
+                )
             )
         fork = services.run_fork(run=run, **options, owner_id=owner_id)
         return Response({"id": fork.pk}, status=201)

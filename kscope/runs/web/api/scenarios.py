@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse
+from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
 from rest_framework import serializers
@@ -19,7 +20,7 @@ from kscope.runs.web.answers import EngineView, refused
 from kscope.runs.web.api.once import once
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
 from kscope.runs.web.parsers import JSONParser
-from kscope.runs.web.rest import RestView, refuse_unknown
+from kscope.runs.web.rest import RestView, refuse_unknown_fields
 from kscope.runs.web.uploads import Outcome, UploadAnswer, upload_ask
 
 
@@ -53,8 +54,8 @@ class ScenarioList(EngineView):
         """Read files; with any problem nothing is saved and all problems are reported."""
         files = request.FILES.getlist("files")
         if not files:
-            raise ApplicationError("No files were sent; they go into the field `files`.")
-        refuse_unknown("field", request.data, ("files", "name"))
+            raise ApplicationError(gettext("No files were sent; they go into the field `files`."))
+        refuse_unknown_fields(request.data, ("files", "name"))
         question = upload_ask(
             files,
             name=str(request.data.get("name") or ""),
@@ -85,7 +86,7 @@ def _upload_response(end: Outcome | ApplicationError) -> HttpResponse:
         for file in end.report.files
         for each in file.problems
     ]
-    return refused(ApplicationError("Nothing was saved.", {"problems": problems}, 422))
+    return refused(ApplicationError(gettext("Nothing was saved."), {"problems": problems}, 422))
 
 
 class ScenarioDetail(RestView):

@@ -1,0 +1,95 @@
+"""What the Python of the web says to users is in the catalogue, each sentence whole."""
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.web.words.python_messages import Module
+
+ROOT = Path(settings.BASE_DIR)
+# Kubernetes' own words are in no catalogue, and commands speak to those who run kscope.
+PACKAGES = ("kscope", "scheduling", "volumes")
+OTHERS = (ROOT / "kube" / "web.py",)
+NOT_PAGES = ("migrations", "management", "up")
+# The one call whose message stands in a document.
+OF_DOCUMENTS = "kscope/documents/language.py"
+
+
+def modules() -> list[Path]:
+    """The Python that speaks to users of pages and of the REST API."""
+    found = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    spoken = [path for path in found if not set(NOT_PAGES) & set(path.relative_to(ROOT).parts)]
+    return sorted([*spoken, *OTHERS])
+
+
+def faults_in(text: str) -> list[str]:
+    return Module.of(Path("some.py"), text).faults()
+
+
+def test_users_are_told_messages_of_the_catalogue() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix(): Module.of(path, path.read_text()).faults()
+        for path in modules()
+    }
+    assert {path: faults for path, faults in found.items() if faults} == {
+        OF_DOCUMENTS: ["11: gettext is given text"]
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gettext(f'a {b}')",
+        "gettext('a ' + b)",
+        "gettext('a %s' % b)",
+        "gettext('a {}'.format(b))",
+        "gettext(words)",
+        "ngettext('a', some, 2)",
+    ],
+)
+def test_messages_that_are_made_up_are_found(text: str) -> None:
+    assert len(faults_in(text)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise ApplicationError('No such run.')",
+        "raise ApplicationError(f'There is no run {run}.')",
+        "raise ApplicationError('There is no run {n}.'.format(n=1))",
+        "raise ApplicationError(gettext('No run.') + ' Try another.')",
+        "raise forms.ValidationError('Wrong.')",
+        "raise serializers.ValidationError({'name': ['is missing']})",
+        "messages.error(request, 'Nothing was saved.')",
+        "def f():\n    words = 'a text'\n    raise ApplicationError(words)",
+        "def f():\n    words, status = 'a text', 4\n    raise ApplicationError(words, status=status)",
+        "WORDS = {'a': 'Your {x}.'}\ndef f():\n    raise ApplicationError(WORDS['a'].format(x=1))",
+        "def why():\n    return 'a text'\ndef f():\n    raise ApplicationError(why())",
+        "raise ApplicationError(gettext('one') if one else 'many')",
+        "Response({'message': 'Not valid.'})",
+        "name = forms.CharField(label='Name')",
+        "name = models.TextField(help_text='its name')",
+        "refuse(visitor, f'change run {run}')",
+    ],
+)
+def test_words_of_no_catalogue_are_found(text: str) -> None:
+    assert faults_in(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise ApplicationError(gettext('No such run.'))",
+        "raise ApplicationError(gettext('{field} is missing.').format(field=f'taints[{i}].key'))",
+        "raise ApplicationError(str(problem))",
+        "def f(words):\n    raise ApplicationError(words)",
+        "def f():\n    words = gettext('a text')\n    raise ApplicationError(words.format(a='b'))",
+        "WORDS = {'a': gettext_lazy('Your {x}.')}\ndef f():\n    raise ApplicationError(WORDS['a'])",
+        "log.warning('%s: %s', 'a', 'b')",
+        "name = serializers.CharField(help_text='of the API, which is described in English')",
+        "raise ApplicationError(ngettext('{n} run', '{n} runs', n).format(n=n))",
+    ],
+)
+def test_messages_of_the_catalogue_are_no_fault(text: str) -> None:
+    assert faults_in(text) == []
