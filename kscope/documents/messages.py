@@ -11,6 +11,8 @@ from engine.input.lessons.lesson import Lesson
 from engine.input.lessons.loading import is_lesson
 from engine.input.lessons.words import marks_of
 from engine.objects.documents import Limits, Path, read_documents, show_path
+from engine.versions.differences import rules
+from engine.versions.registry import VERSIONS
 from kscope.documents.tables import tables_of
 
 # A text, and what translators are told of it.
@@ -33,6 +35,8 @@ def document_messages(root: File) -> Iterator[tuple[str, str, list[str]]]:
     for name, columns in _TABLES.items():
         for text in texts_of_tables((root / "docs" / name).read_text(), columns):
             yield f"docs/{name}", text, []
+    for text in texts_of_versions():
+        yield "engine/versions/differences.py", text, []
 
 
 def messages_of_yaml(data: bytes) -> Iterator[Message]:
@@ -50,6 +54,13 @@ def texts_of_tables(text: str, columns: tuple[str, ...] = _COLUMNS) -> Iterator[
             printed = [name in columns for name in table.head]
             for row in table.rows:
                 yield from (cell for cell, is_told in zip(row, printed, strict=True) if is_told)
+
+
+def texts_of_versions() -> Iterator[str]:
+    """What the page of versions says of each, and of each rule; values are the engine's."""
+    yield from (version.summary for version in VERSIONS.values())
+    for rule in rules():
+        yield from (rule.area, rule.sentence)
 
 
 def lesson_texts(lesson: Lesson) -> dict[Path, str]:

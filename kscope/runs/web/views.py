@@ -16,6 +16,7 @@ from engine.input.scenario import parse_gates
 from engine.versions.choices import version_choices
 from kscope.accounts.access import Visibility, visitor_of
 from kscope.accounts.web.pages import for_editors, refused
+from kscope.documents.language import in_language
 from kscope.runs import services
 from kscope.runs.access import (
     found_run,
@@ -222,7 +223,10 @@ def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> Http
 
 
 def _version_data() -> list[dict[str, Any]]:
-    return [{"name": one.name, "summary": one.summary, "has": one.has} for one in version_choices()]
+    return [
+        {"name": one.name, "summary": in_language(one.summary), "has": one.has}
+        for one in version_choices()
+    ]
 
 
 @require_http_methods(["GET", "POST"])

@@ -19,6 +19,7 @@ from kscope.documents.messages import (
     lesson_texts,
     messages_of_yaml,
     texts_of_tables,
+    texts_of_versions,
 )
 from kscope.glossary import sections, sentence_of, terms
 from kscope.runs import services
@@ -165,6 +166,13 @@ def test_tables_have_the_rows_that_they_had() -> None:
 def test_columns_that_no_page_prints_are_left_out() -> None:
     table = "## Things\n\n| word | meaning |\n|---|---|\n| pod, pods | it runs |\n"
     assert list(texts_of_tables(table, ("meaning",))) == ["Things", "it runs"]
+
+
+def test_rules_of_versions_are_printed_through_the_catalogue(client: Client) -> None:
+    with pseudo_language():
+        page = html.unescape(client.get("/versions/").content.decode())
+    missing = [text for text in texts_of_versions() if f"{OPEN}{text}{CLOSE}" not in page]
+    assert missing == []
 
 
 def test_scenarios_question_is_a_message() -> None:
