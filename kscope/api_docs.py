@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import translation
 from django.views.decorators.http import require_GET
 from drf_spectacular.generators import SchemaGenerator
 
@@ -56,8 +58,9 @@ def api_docs(request: HttpRequest) -> HttpResponse:
 
 @cache
 def operations() -> list[Operation]:
-    """The operations of the schema, in the order of their paths."""
-    schema: Schema = SchemaGenerator().get_schema(request=None, public=True)
+    """The operations of the schema, in the order of their paths; described in English for everybody."""
+    with translation.override(settings.LANGUAGE_CODE):
+        schema: Schema = SchemaGenerator().get_schema(request=None, public=True)
     return [
         _operation(schema, path, method, described)
         for path, methods in schema["paths"].items()

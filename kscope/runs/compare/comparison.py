@@ -7,11 +7,15 @@ runs are *a* and *b*; people know them by their names ("#7", "#9").
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby
 from typing import Any
 
+from django.utils.translation import gettext, gettext_lazy
+
 from engine.kernel.view import Attributes, State
 from kscope.runs.compare.rows import BesideRow, HealthFacts, Measure, Use
+from kscope.words.joining import listed, sentences
 
 Json = Mapping[str, Any]  # an event or its evidence, as the REST API gives it
 ENDED = ("Succeeded", "Failed")
@@ -262,11 +266,13 @@ def _refusal(node: str, evidence: Json, name: str) -> str:
     verdict = evidence.get("verdicts", {}).get(node)
     if verdict:
         words = verdict.get("text") or ", ".join(verdict.get("reasons") or ()) or verdict["plugin"]
-        return f"{name} could not use {node}: {words}"
+        refused = gettext("{run} could not use {node}: {reasons}")
+        return refused.format(run=name, node=node, reasons=words)
     if node not in evidence.get("nodes", ()):
-        return f"{name} had no node {node}"
+        return gettext("{run} had no node {node}").format(run=name, node=node)
     if node in evidence.get("not_evaluated", ()):
-        return f"{name} did not look at {node}: enough other nodes fitted"
+        skipped = gettext("{run} did not look at {node}: enough other nodes fitted")
+        return skipped.format(run=name, node=node)
     return ""
 
 
@@ -278,14 +284,19 @@ def _by_score(left: str, right: str, a: Json, b: Json, names: tuple[str, str]) -
     if any(each is None for pair in points for each in pair):
         return ""
     if points[0] == points[1] and points[0][0] == points[0][1]:
-        score = points[0][0]
-        return f"both nodes had {score} points in both runs, and the tie was broken differently"
-    return ", ".join(
-        f"{name} gave {left} and {right} {pair[0]} points each and broke the tie"
-        if pair[0] == pair[1]
-        else f"{name} gave {left} {pair[0]} and {right} {pair[1]} points"
-        for name, pair in zip(names, points, strict=True)
-    )
+        tied = gettext(
+            "both nodes had {score} points in both runs, and the tie was broken differently"
+        )
+        return tied.format(score=points[0][0])
+    given = zip(names, points, strict=True)
+    return listed(_points_words(name, left, right, pair) for name, pair in given)
+
+
+def _points_words(name: str, left: str, right: str, points: Sequence[Any]) -> str:
+    words = gettext("{run} gave {one} {points} and {other} {others} points")
+    if points[0] == points[1]:
+        words = gettext("{run} gave {one} and {other} {points} points each and broke the tie")
+    return words.format(run=name, one=left, other=right, points=points[0], others=points[1])
 
 
 # In words
@@ -293,7 +304,7 @@ def _by_score(left: str, right: str, a: Json, b: Json, names: tuple[str, str]) -
 
 def seconds(at: int) -> str:
     """42350000000 → "42.350 s"."""
-    return f"{at / 1e9:.3f} s"
+    return gettext("{seconds} s").format(seconds=f"{at / 1e9:.3f}")
 
 
 def parting(divergence: Json | None, shared: int, names: tuple[str, str], heads: Json) -> str:
@@ -303,22 +314,33 @@ def parting(divergence: Json | None, shared: int, names: tuple[str, str], heads:
     seq and moment of each run as [seq, at] under "a" and "b".
     """
     if divergence is not None:
-        before = f"Identical for {shared:,} events, up to {seconds(divergence['at'])}."
-        begun = before if shared > 1 else "Different from the beginning."
-        if _is_the_same_event(divergence["a"], divergence["b"]):
-            return f"{begun} {_how_they_differ(divergence['a'], divergence['b'], names)}"
-        return f"{begun} Then {'; '.join(_first_events(divergence['a'], divergence['b'], names))}."
+        begun = gettext("Different from the beginning.")
+        if shared > 1:
+            begun = gettext("Identical for {number} events, up to {time}.").format(
+                number=f"{shared:,}", time=seconds(divergence["at"])
+            )
+        return sentences(begun, _how_they_part(divergence["a"], divergence["b"], names))
     (seq_a, at_a), (seq_b, at_b) = heads["a"], heads["b"]
     if seq_a == seq_b:
-        return f"Equal in all {shared:,} events."
+        return gettext("Equal in all {number} events.").format(number=f"{shared:,}")
     short, (long, reached) = (names[0], (names[1], at_b))
     if seq_a > seq_b:
         short, (long, reached) = names[1], (names[0], at_a)
     at = min((seq_a, at_a), (seq_b, at_b))[1]
-    return (
-        f"Identical as far as {short} has come: {shared:,} events, up to {seconds(at)}."
-        f" {long} has gone on to {seconds(reached)}."
+    until = gettext("Identical as far as {run} has come: {number} events, up to {time}.")
+    further = gettext("{run} has gone on to {time}.")
+    return sentences(
+        until.format(run=short, number=f"{shared:,}", time=seconds(at)),
+        further.format(run=long, time=seconds(reached)),
     )
+
+
+def _how_they_part(a: Json, b: Json, names: tuple[str, str]) -> str:
+    """A sentence on the first events of two runs that are not the same."""
+    if _is_the_same_event(a, b):
+        return _how_they_differ(a, b, names)
+    first, second = _first_events(a, b, names)
+    return gettext("Then {first}; {second}.").format(first=first, second=second)
 
 
 def _first_events(a: Json, b: Json, names: tuple[str, str]) -> list[str]:
@@ -328,7 +350,8 @@ def _first_events(a: Json, b: Json, names: tuple[str, str]) -> list[str]:
     ]
     if a["at"] == b["at"]:
         return [words for _, words in firsts]
-    return [f"{words} at {seconds(at)}" for at, words in sorted(firsts)]
+    timed = gettext("{event} at {time}")
+    return [timed.format(event=words, time=seconds(at)) for at, words in sorted(firsts)]
 
 
 def _is_the_same_event(a: Json, b: Json) -> bool:
@@ -337,18 +360,36 @@ def _is_the_same_event(a: Json, b: Json) -> bool:
 
 def _how_they_differ(a: Json, b: Json, names: tuple[str, str]) -> str:
     """A sentence on an event that both runs have, with different messages or contents."""
-    both = f"Then both have {a['kind']} {_plain(a['object'])} at {seconds(a['at'])}"
+    event, time = f"{a['kind']} {_plain(a['object'])}", seconds(a["at"])
     if a["message"] == b["message"]:
-        return f"{both} with the same message but different {_listed(differing(a, b))}."
-    return f"{both}: {names[0]} {_quoted(a)}, {names[1]} {_quoted(b)}."
+        words = gettext(
+            "Then both have {event} at {time} with the same message but different {parts}."
+        )
+        return words.format(event=event, time=time, parts=_all_of(differing(a, b)))
+    words = gettext("Then both have {event} at {time}: {one} {words}, {other} {others}.")
+    one, other = names
+    return words.format(
+        event=event, time=time, one=one, words=_quoted(a), other=other, others=_quoted(b)
+    )
 
 
 def _quoted(event: Json) -> str:
-    return f"“{_short(event['message'])}”" if event["message"] else "without a message"
+    if event["message"]:
+        return gettext("“{message}”").format(message=_short(event["message"]))
+    return gettext("without a message")
 
 
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names)
+def _all_of(parts: Sequence[str]) -> str:
+    """Parts of an event, in words: "evidence and changes"."""
+    both, words = gettext("{list} and {next}"), [str(_PARTS[part]) for part in parts]
+    return reduce(lambda start, part: both.format(list=start, next=part), words)
+
+
+_PARTS = {
+    "evidence": gettext_lazy("evidence"),
+    "changes": gettext_lazy("changes"),
+    "author": gettext_lazy("author"),
+}
 
 
 def differing(a: Json, b: Json) -> list[str]:
@@ -358,9 +399,12 @@ def differing(a: Json, b: Json) -> list[str]:
 
 
 def _event_words(event: Json, name: str) -> str:
-    by = ", by a command" if event["component"] == "command" else ""
-    message = f" ({_short(event['message'])})" if event["message"] else ""
-    return f"{name}: {event['kind']} {_plain(event['object'])}{message}{by}"
+    words = f"{event['kind']} {_plain(event['object'])}"
+    if event["message"]:
+        words = gettext("{event} ({message})").format(event=words, message=_short(event["message"]))
+    if event["component"] == "command":
+        words = gettext("{event}, by a command").format(event=words)
+    return gettext("{run}: {event}").format(run=name, event=words)
 
 
 def _short(text: str, most: int = 90) -> str:
@@ -374,23 +418,35 @@ def _plain(entity: str) -> str:
 def placing(first: Difference | None, why: str, names: tuple[str, str]) -> str:
     """The first pod that is elsewhere, in one sentence."""
     if first is None:
-        return "Every pod is on the same node in both."
+        return gettext("Every pod is on the same node in both.")
     left, right = (
         _spot_words(spot, name) for spot, name in zip((first.a, first.b), names, strict=True)
     )
-    because = f", because {why}" if why else ""
-    return f"{_plain(first.pod)}: {left}, {right}{because}."
+    words = gettext("{pod}: {one}, {other}.")
+    if why:
+        words = gettext("{pod}: {one}, {other}, because {why}.")
+    return words.format(pod=_plain(first.pod), one=left, other=right, why=why)
 
 
 def _spot_words(spot: Spot, name: str) -> str:
     if spot.state == "absent":
-        gone = f" any more, deleted at {seconds(spot.at)}" if spot.at is not None else ""
-        return f"{name} has no such pod{gone}"
+        gone = gettext("{run} has no such pod any more, deleted at {time}")
+        return _timed(gettext("{run} has no such pod"), gone, spot, name)
     if spot.state == "waits":
         held = spot.words or spot.queue.replace("_", " ")
-        return f"{name} leaves it waiting{f' ({held})' if held else ''}"
-    when = f" at {seconds(spot.at)}" if spot.at is not None else ""
-    return f"{name} puts it on {spot.node}{when}"
+        words = gettext("{run} leaves it waiting")
+        if held:
+            words = gettext("{run} leaves it waiting ({held})")
+        return words.format(run=name, held=held)
+    put = gettext("{run} puts it on {node} at {time}")
+    return _timed(gettext("{run} puts it on {node}"), put, spot, name)
+
+
+def _timed(words: str, with_time: str, spot: Spot, name: str) -> str:
+    """*with_time* where the time is known, else *words*."""
+    if spot.at is None:
+        return words.format(run=name, node=spot.node)
+    return with_time.format(run=name, node=spot.node, time=seconds(spot.at))
 
 
 # Events beside each other

@@ -4,12 +4,15 @@ Reads whole histories and not an instant. Decisions are the events in DECISIONS;
 kind, object and message are equal: numbers in the data of an event and its time do not count.
 """
 
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, TypedDict
 
 from django.db import connection
+from django.utils.translation import gettext
 
 from engine.versions.differences import plugin_change
+from kscope.documents.language import in_language
 from kscope.runs.app_registry import registry
 from kscope.runs.compare import calculation
 from kscope.runs.compare.calculation import Calculation
@@ -17,6 +20,7 @@ from kscope.runs.compare.comparison import seconds
 from kscope.runs.compare.times import Wait, Waits, waits_apart
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import event_dict
+from kscope.words.joining import sentences
 
 # Where a pod runs, whether it runs at all, and which volume a claim gets.
 DECISIONS = (
@@ -274,10 +278,16 @@ def rule_between(plugin: str, a: Run, b: Run) -> RuleBetween | None:
     change = plugin_change(plugin, a.profile, b.profile) if plugin else None
     if change is None:
         return None
-    words = (
-        f"{change.plugin} differs since {change.since} ({a.profile}: {change.a}, "
-        f"{b.profile}: {change.b}). {change.sentence}"
+    differs = gettext("{plugin} differs since {version} ({one}: {value}, {other}: {others}).")
+    differs = differs.format(
+        plugin=change.plugin,
+        version=change.since,
+        one=a.profile,
+        value=change.a,
+        other=b.profile,
+        others=change.b,
     )
+    words = sentences(differs, in_language(change.sentence))
     return RuleBetween(
         words=words,
         plugin=change.plugin,
@@ -343,32 +353,48 @@ def sentence(decision: DecisionApart | None, waits: list[Wait], runs: tuple[Run,
     names = [f"#{run.pk}" for run in runs]
     if decision:
         pod = decision["object"].removeprefix("pod/")
-        left, right = (
-            f"{name} {_decided(event)}"
+        one, other = (
+            _decided(event, name)
             for name, event in zip(names, (decision["a"], decision["b"]), strict=True)
         )
-        same = decision["seq"] - 1
-        begun = f"The same decisions for {same:,} events, up to {seconds(decision['at'])}."
-        if decision["at"] == 0:
-            begun = "Different from the start."
-        return f"{begun} Then {pod}: {left}, {right}."
+        begun = gettext("Different from the start.")
+        if decision["at"]:
+            begun = gettext("The same decisions for {number} events, up to {time}.").format(
+                number=f"{decision['seq'] - 1:,}", time=seconds(decision["at"])
+            )
+        then = gettext("Then {pod}: {one}, {other}.").format(pod=pod, one=one, other=other)
+        return sentences(begun, then)
     if not waits:
         return ""
-    most = waits[0]
-    times = most["ratio"]
-    longer = f", {times:g} times as long" if times and times >= 2 else ""
-    took = sorted(((most["a"], names[0]), (most["b"], names[1])), reverse=True)
-    pod = most["pod"].removeprefix("pod/")
-    return (
-        f"The same decisions at different times. {pod} is bound {seconds(took[0][0])} after its"
-        f" creation in {took[0][1]}, and {seconds(took[1][0])} in {took[1][1]}{longer}."
+    return sentences(gettext("The same decisions at different times."), _took(waits[0], names))
+
+
+def _took(most: Wait, names: Sequence[str]) -> str:
+    """How long a pod took in both runs, the longer time first."""
+    (longer, one), (shorter, other) = sorted(
+        ((most["a"], names[0]), (most["b"], names[1])), reverse=True
     )
+    words = gettext(
+        "{pod} is bound {longer} after its creation in {one}, and {shorter} in {other}."
+    )
+    times = most["ratio"]
+    if times and times >= 2:
+        words = gettext(
+            "{pod} is bound {longer} after its creation in {one}, and {shorter} in {other}, "
+            "{times} times as long."
+        )
+    pod = most["pod"].removeprefix("pod/")
+    took = {"longer": seconds(longer), "shorter": seconds(shorter), "times": f"{times or 0:g}"}
+    return words.format(pod=pod, one=one, other=other, **took)
 
 
-def _decided(event: dict[str, Any] | None) -> str:
+def _decided(event: dict[str, Any] | None, name: str) -> str:
     if event is None:
-        return "decides nothing"
+        return gettext("{run} decides nothing").format(run=name)
     node = _node(event)
     if node:
-        return f"binds it to {node}"
-    return f"has {event['kind']}" + (f" ({event['message']})" if event["message"] else "")
+        return gettext("{run} binds it to {node}").format(run=name, node=node)
+    words = gettext("{run} has {event}")
+    if event["message"]:
+        words = gettext("{run} has {event} ({message})")
+    return words.format(run=name, event=event["kind"], message=event["message"])

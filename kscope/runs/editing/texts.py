@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from django.utils.translation import gettext
+
 from engine.api_server.validation.manifests import check_stored
 from engine.api_server.validation.report import Report, field_error
 from engine.input.unknown_fields import version_of
@@ -63,10 +65,11 @@ def created(text: str, *, profile: str) -> Asked:
     """What *text* asks for where it is to make objects: a `create` for each document."""
     asked, documents = _read(text)
     if len(documents) > _MOST_OBJECTS:
-        message = f"there are {len(documents)} objects; at most {_MOST_OBJECTS} are made at once"
+        message = gettext("there are {number} objects; at most {most} are made at once")
+        message = message.format(number=len(documents), most=_MOST_OBJECTS)
         asked.problems.append(Remark(message=message))
     if not documents and not asked.problems:
-        asked.problems.append(Remark(message="the text is empty"))
+        asked.problems.append(Remark(message=gettext("the text is empty")))
     if asked.problems:
         return asked
     for document in documents:
@@ -82,11 +85,13 @@ def changed(text: str, *, base: str, entity: str, profile: str) -> Asked:
     """
     asked, documents = _read(text)
     if not asked.problems and len(documents) != 1:
-        message = f"the text has {len(documents)} objects; it must stay the one of {entity}"
+        message = gettext("the text has {number} objects; it must stay the one of {object}")
+        message = message.format(number=len(documents), object=entity)
         asked.problems.append(Remark(message=message))
     was, before = _read(base)
     if was.problems or len(before) != 1:
-        asked.problems.append(Remark(message="what was edited cannot be read; open it again"))
+        message = gettext("what was edited cannot be read; open it again")
+        asked.problems.append(Remark(message=message))
     if asked.problems:
         return asked
     document, old = documents[0], before[0].value
@@ -138,7 +143,8 @@ def _check(asked: Asked, text: str, document: Document, profile: str) -> None:
 
 def _faults(raw: Any, version: str) -> tuple[list[tuple[Path, str]], list[Path]]:
     if not isinstance(raw, dict):
-        return [((), f"expected a manifest, found {shown(raw)}")], []
+        words = gettext("expected a manifest, found {found}")
+        return [((), words.format(found=shown(raw)))], []
     wrong = _nameless(raw)
     if wrong:
         return [wrong], []
@@ -150,12 +156,15 @@ def _faults(raw: Any, version: str) -> tuple[list[tuple[Path, str]], list[Path]]
 def _nameless(raw: Manifest) -> tuple[Path, str] | None:
     """What a manifest lacks before anything else of it can be checked."""
     if not isinstance(raw.get("kind"), str) or not raw["kind"]:
-        return ("kind",), f"expected the name of a kind, found {shown(raw.get('kind'))}"
+        words = gettext("expected the name of a kind, found {found}")
+        return ("kind",), words.format(found=shown(raw.get("kind")))
     metadata = raw.get("metadata")
     if not isinstance(metadata, dict):
-        return ("metadata",), f"expected a mapping, found {shown(metadata)}"
+        words = gettext("expected a mapping, found {found}")
+        return ("metadata",), words.format(found=shown(metadata))
     if not isinstance(metadata.get("name"), str) or not metadata["name"]:
-        return ("metadata", "name"), f"expected a name, found {shown(metadata.get('name'))}"
+        words = gettext("expected a name, found {found}")
+        return ("metadata", "name"), words.format(found=shown(metadata.get("name")))
     return None
 
 
@@ -167,7 +176,8 @@ def _check_same(asked: Asked, text: str, document: Document, entity: str) -> Non
     if name == entity:
         return
     path: Path = ("metadata", "name")
-    message = f"this is {name}; it must stay {entity}. To make another object, create one"
+    message = gettext("this is {name}; it must stay {object}. To make another object, create one")
+    message = message.format(name=name, object=entity)
     line = _lines(text, document, [path])[path]
     asked.problems.append(Remark(message=message, line=line, field=show_path(path)))
 

@@ -9,6 +9,7 @@ not looked at.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,8 @@ SPOKEN = {
     **dict.fromkeys(("success", "error", "info", "warning"), 1),
     **dict.fromkeys(("refuse", "refused"), 1),
 }
+# These take their words by name.
+_BY_NAME = {"Remark": "message", "Problem": "message"}
 # Of forms, models and columns of the admin.
 LABELS = ("label", "help_text", "description", "verbose_name", "verbose_name_plural")
 _FORMS = ("forms", "models", "admin")
@@ -30,6 +33,8 @@ _FORMS = ("forms", "models", "admin")
 _KEY = "message"
 # The type of a column is called so, and a library.
 _NAMES = ("text", "zlib")
+_SQL = re.compile(r"\b(SELECT|UPDATE|INSERT|DELETE|LISTEN|interval|clock_timestamp)\b|::|%s")
+_WORD = re.compile(r"(?<![\w/<=.-])[a-z]{2,}(?![\w/=.-])")
 # These put whole texts together; their arguments are the texts.
 _JOINING = ("sentences", "listed", "str", "format_html")
 
@@ -54,6 +59,20 @@ class Module:
     def faults(self) -> list[str]:
         """What is said in words of no catalogue, each with its line."""
         return [*self._bad_messages(), *self._unspoken()]
+
+    def glued(self) -> list[str]:
+        """F-strings with two words or more, each with its line: sentences in no catalogue.
+
+        Logs, assertions and errors that no user sees may have them, and so may SQL.
+        """
+        unseen = {
+            id(one) for each in ast.walk(self.tree) if _is_unseen(each) for one in ast.walk(each)
+        }
+        return [
+            f"{node.lineno}: {ast.unparse(node)}"
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.JoinedStr) and id(node) not in unseen and _is_sentence(node)
+        ]
 
     def _bad_messages(self) -> Iterator[str]:
         """Calls of gettext on anything else than a text that stands there."""
@@ -132,10 +151,25 @@ def _words_of(call: ast.Call) -> Iterator[ast.expr]:
     )
     if place is not None and not is_logged and len(call.args) > place:
         yield call.args[place]
+    yield from (one.value for one in call.keywords if one.arg == _BY_NAME.get(name, ""))
     if isinstance(call.func, ast.Attribute) and _name(call.func.value) in _FORMS:
         for keyword in call.keywords:
             if keyword.arg in LABELS:
                 yield keyword.value
+
+
+def _is_unseen(node: ast.AST) -> bool:
+    """Whether what stands in *node* is for people who run kscope, or for nobody."""
+    if isinstance(node, ast.Raise):
+        return isinstance(node.exc, ast.Call) and _name(node.exc.func) not in SPOKEN
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _name(node.func.value) in ("log", "logging", "cursor")
+    return isinstance(node, ast.Assert)
+
+
+def _is_sentence(text: ast.JoinedStr) -> bool:
+    parts = [str(one.value) for one in text.values if isinstance(one, ast.Constant)]
+    return not _SQL.search(" ".join(parts)) and len(_WORD.findall(" ".join(parts))) > 1
 
 
 def _messages(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.expr]]:

@@ -16,6 +16,18 @@ NOT_PAGES = ("migrations", "management", "up")
 OF_DOCUMENTS = "kscope/documents/language.py"
 
 
+# What stands in f-strings there is for those who run kscope: logs, errors at the start, what a worker
+# stores as the error of a run, rates by name, and descriptions of the REST API, which are English.
+NOT_READ_ON_PAGES = (
+    *("kscope/accounts/web/views.py", "kscope/database_format.py", "kscope/env.py"),
+    *("kscope/glossary.py", "kscope/process_loader.py", "kscope/recipe.py", "kscope/operations/"),
+    "kscope/api_docs.py",
+    *("kscope/runs/capacity/askers.py", "kscope/runs/drive/", "kscope/runs/models.py"),
+    *("kscope/runs/web/api/", "kscope/runs/web/fault_actions.py", "scheduling/timeline/api.py"),
+    "scheduling/findings/record_checks.py",
+)
+
+
 def modules() -> list[Path]:
     """The Python that speaks to users of pages and of the REST API."""
     found = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
@@ -35,6 +47,32 @@ def test_users_are_told_messages_of_the_catalogue() -> None:
     assert {path: faults for path, faults in found.items() if faults} == {
         OF_DOCUMENTS: ["11: gettext is given text"]
     }
+
+
+def test_no_sentence_for_pages_is_an_f_string() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix(): Module.of(path, path.read_text()).glued()
+        for path in modules()
+    }
+    with_some = {path for path, sentences in found.items() if sentences}
+    assert {path for path in with_some if not path.startswith(NOT_READ_ON_PAGES)} == set()
+    needless = [
+        one for one in NOT_READ_ON_PAGES if not any(path.startswith(one) for path in with_some)
+    ]
+    assert needless == []
+
+
+def test_glued_sentences_are_found() -> None:
+    text = "def f(a):\n    return f'{a} puts it on {a.node}'\n"
+    assert len(Module.of(Path("some.py"), text).glued()) == 1
+    for unseen in (
+        "log.info(f'{a} puts it on b')",
+        "raise Diverged(f'{a} is not at {b}')",
+        "assert a, f'{a} has no such node'",
+        "x = f'SELECT a FROM {table} WHERE id in other'",
+        "x = f'/runs/{a}/pods/'",
+    ):
+        assert Module.of(Path("some.py"), unseen).glued() == []
 
 
 @pytest.mark.parametrize(
