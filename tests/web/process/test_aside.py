@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
+from django.utils import translation
 
 from kscope.runs.aside import Pool, Question, pool, process
 from kscope.runs.errors import ApplicationError
@@ -43,6 +44,10 @@ def refuse(message: str) -> None:
 
 def process_id(**_: Any) -> int:
     return os.getpid()
+
+
+def language_here() -> str:
+    return str(translation.get_language())
 
 
 def break_down() -> None:
@@ -275,3 +280,28 @@ async def test_an_answer_may_only_be_so_long(
     with pytest.raises(ApplicationError, match="The answer is too large") as refused:
         await answer(engines, process_id)
     assert refused.value.status == 413
+
+
+async def test_answer_is_in_the_language_of_who_asks(engines: Pool) -> None:
+    for language in ("de", "en-gb"):
+        with translation.override(language):
+            asked = question(language_here)
+        assert json.loads(await engines.ask(asked, "a")) == language
+
+
+async def test_refusal_is_in_the_language_of_who_asks(
+    engines: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words: list[str] = []
+    said = ApplicationError.__init__
+
+    def init(error: ApplicationError, *arguments: Any, **options: Any) -> None:
+        words.append(str(translation.get_language()))
+        said(error, *arguments, **options)
+
+    monkeypatch.setattr(ApplicationError, "__init__", init)
+    with translation.override("de"):
+        asked = slowly(seconds=0.05)
+    with pytest.raises(ApplicationError):
+        await engines.ask(asked, "a")
+    assert words == ["de"]
