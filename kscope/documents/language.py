@@ -1,11 +1,12 @@
 """Texts that stand in documents, and not in the code, in the reader's language."""
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext as found_in_catalogue
 
 
 def in_language(text: str) -> str:
     """*text* as the catalogue has it, else as it is written.
 
-    The one call of gettext whose message is not in the code: kscope.documents.messages finds these.
+    The one look-up whose message is not in the code, so that tools that collect the messages of
+    code pass it over: kscope.documents.messages has these.
     """
-    return gettext(text) if text else ""
+    return found_in_catalogue(text) if text else ""
