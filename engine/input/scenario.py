@@ -13,6 +13,7 @@ from engine.api_server.store.faults import check as check_fault
 from engine.api_server.validation.report import LONGEST_ENTITY, Report, text_fault
 from engine.input.budget import parse_budget
 from engine.input.instants import is_time
+from engine.input.telling import FIELDS, parse_telling
 from engine.kernel.latency import DEFAULT_LATENCIES, Latency
 from engine.kernel.units import MILLISECOND, SECOND, nanoseconds_of
 from engine.objects.documents import Path
@@ -72,6 +73,7 @@ _SPEC_FIELDS = (
     "steps",
     "schedulers",
     "budget",
+    *FIELDS,
 )
 # The length of the database's columns for names.
 LONGEST_NAME = 200
@@ -159,6 +161,8 @@ class Scenario:
     budget: Mapping[str, int] = field(default_factory=dict[str, int])
     # What clocks show when it begins, in whole seconds of UTC; "" for units.EPOCH.
     instant: str = ""
+    # How it is told: topic, tags, select, answer, proof; see telling.py. No run depends on it.
+    told: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def stands(self) -> bool:
@@ -210,6 +214,7 @@ class Scenario:
             **({"feature_gates": dict(self.feature_gates)} if self.feature_gates else {}),
             **({"external_scheduler": True} if self.external_scheduler else {}),
             **({"instant": self.instant} if self.instant else {}),
+            **({"told": dict(self.told)} if self.told else {}),
         }
 
     @classmethod
@@ -269,6 +274,7 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     for index, item in enumerate(_list(spec.get("steps"), (*spec_path, "steps"), report)):
         steps.extend(_step(item, (*spec_path, "steps", index), report))
     header["steps"] = sorted(steps, key=_at)
+    header["told"] = parse_telling(spec, spec_path, report)
     where = (*spec_path, "schedulers")
     schedulers = _list(spec.get("schedulers"), where, report)
     header["schedulers"] = [
