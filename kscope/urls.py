@@ -35,6 +35,7 @@ urlpatterns = [
     path("api/", include("scheduling.api_urls")),
     path("", include("kscope.accounts.web.urls")),
     path("", include("kscope.runs.lessons.urls")),
+    path("", include("kscope.runs.stories.urls")),
     path("", include("kscope.runs.web.urls")),
     path("", include("scheduling.urls")),
     path("", include("kube.urls")),

@@ -121,6 +121,12 @@ class Scenario(OwnedModel):
     bytes = models.BigIntegerField(
         default=0, help_text=gettext_lazy("of the document and the evidence; counts for the quota")
     )
+    told = models.JSONField(
+        db_default={},
+        default=dict,
+        blank=True,
+        help_text="topic, tags, select, answer and proof of its document, and of which run they are",
+    )
     is_of_lessons = models.BooleanField(
         db_default=False,
         help_text=gettext_lazy("there for lessons alone; no list of scenarios has it"),
@@ -169,6 +175,27 @@ class Lesson(models.Model):
 
     class Meta:
         ordering = ("-is_shipped", "position", "id")
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Story(models.Model):
+    """A demo as the gallery shows it, made of its run: see engine/diagnosis/story.
+
+    What another engine would draw is drawn again.
+    """
+
+    scenario = models.OneToOneField(
+        Scenario, on_delete=models.CASCADE, primary_key=True, related_name="story"
+    )
+    slug = models.CharField(max_length=200, help_text="its address")
+    engine_digest = models.CharField(max_length=64, help_text="source of the engine that played it")
+    end = models.BigIntegerField(help_text="virtual nanoseconds")
+    events = models.BigIntegerField()
+    drawing = models.TextField(help_text="SVG: pods and claims in time")
+    reasons = models.JSONField(default=list, help_text="what Kubernetes Events said in it")
+    replay = models.JSONField(default=dict, help_text="the run in motion")
 
     def __str__(self) -> str:
         return self.slug

@@ -55,6 +55,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "scenario": run.scenario.name,
         "scenario_id": run.scenario_id,
         "question": run.scenario.question,
+        **run_told(run),
         "error": run.error,
         "differs_from": run.cannot_continue_after,
         "digest": run.head_digest,
@@ -78,6 +79,23 @@ def run_dict(run: Run) -> dict[str, Any]:
         "standing": run.stands,
         "instant": run.scenario.instant,
         "stuck": run_stuck(run),
+    }
+
+
+def run_told(run: Run) -> dict[str, Any]:
+    """What its pages select, the answer to its question, and the event that proves it.
+
+    There is no answer for a run of which the scenario does not speak: one with other choices, a
+    fork, or one that somebody has changed.
+    """
+    told: dict[str, Any] = run.scenario.told
+    chosen = {"profile": run.profile, "seed": run.seed, "feature_gates": run.feature_gates}
+    is_own = bool(run.external_scheduler or run.configuration or run.forked_seq is not None)
+    is_told = not (is_own or run.head_commands) and told.get("of") == chosen
+    return {
+        "select": told.get("select", ""),
+        "answer": told.get("answer", "") if is_told else "",
+        "proof": told.get("proof") if is_told else None,
     }
 
 

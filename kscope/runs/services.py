@@ -20,7 +20,7 @@ from engine.kernel.units import MINUTE, nanoseconds_of
 from engine.objects.kinds import NAMESPACED, entity_id
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from engine.versions.choices import proposed_version, version_choices
-from engine.versions.registry import VERSIONS
+from engine.versions.registry import DEFAULT, VERSIONS
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
 from kscope.runs.app_registry import registry
@@ -88,6 +88,7 @@ def scenario_store(
         "as_brought": loaded.stands,
         "instant": document.get("instant", ""),
         "bytes": len(encoded),
+        "told": _told(document),
         "is_of_lessons": is_of_lessons,
         "visibility": Visibility.PUBLIC if is_demo or is_of_lessons else Visibility.PRIVATE,
     }
@@ -114,6 +115,22 @@ def scenario_store(
             found.save(update_fields=["report"])
         lessons_keep(scenario=found, loaded=result.lessons)
         return found
+
+
+def _told(document: dict[str, Any]) -> dict[str, Any]:
+    """How the scenario is told, and the choices of the runs that its answer is about."""
+    told = document.get("told")
+    if not told:
+        return {}
+    gates = document.get("feature_gates") or {}
+    return {
+        **told,
+        "of": {
+            "profile": document.get("profile") or DEFAULT.name,
+            "seed": document.get("seed") or 0,
+            "feature_gates": gates,
+        },
+    }
 
 
 def lessons_keep(

@@ -5,7 +5,6 @@ from django.urls import path
 from kscope.runs.web import views
 
 urlpatterns = [
-    path("", views.home, name="home"),
     path("runs/<int:run_id>/", views.board, name="board"),
     path("runs/<int:run_id>/first-look/", views.first_look, name="first-look"),
     path("runs/<int:run_id>/start-again/", views.run_start_again, name="start-again"),

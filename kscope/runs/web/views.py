@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
+from urllib.parse import quote
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -23,7 +25,6 @@ from kscope.runs.access import (
     found_scenario,
     may_see_values,
     readable_runs,
-    readable_scenarios,
 )
 from kscope.runs.compare.comparing import runs_to_compare
 from kscope.runs.editing.configurations import (
@@ -35,13 +36,10 @@ from kscope.runs.editing.configurations import (
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.selectors import run_dict
-from kscope.runs.triages import with_stuck
 from kscope.runs.web.answers import JSON_LINES, filled
 from kscope.runs.web.body_limit import problem_report
 from kscope.runs.web.spool import SpooledFile, content_of
 from kscope.runs.web.uploads import Outcome, UploadAnswer, UploadParts, upload_ask
-
-SHOWN_RUNS = 10  # more would hide what can be started
 
 # What is said once a scenario is shared, or not any more.
 _NOW = {
@@ -56,32 +54,6 @@ Page = Callable[..., HttpResponse]
 def live_page(view: Page) -> Page:
     """Let *view* be read only, and give its scripts the cookie with which they may send commands."""
     return require_GET(ensure_csrf_cookie(view))
-
-
-@live_page
-def home(request: HttpRequest) -> HttpResponse:
-    """Runs, the gallery of scenarios, and the upload form."""
-    visitor = visitor_of(request)
-    whose = request.GET.get("whose", "all")
-    runs = with_stuck(readable_runs(visitor).filter(is_of_lessons=False))
-    if whose == "mine":
-        runs = runs.filter(visitor.owned())
-    elif whose == "others":
-        runs = runs.exclude(visitor.owned())
-    shown = None if request.GET.get("runs") == "all" else SHOWN_RUNS
-    scenarios = list(readable_scenarios(visitor).filter(is_of_lessons=False))
-    uploads = [each for each in scenarios if not each.is_demo]
-    listed = list(runs[:shown])
-    context = {
-        "runs": listed,
-        "deletable": [each.pk for each in listed if visitor.may_change(each)],
-        "older_runs": 0 if shown is None else max(0, runs.count() - shown),
-        "whose": whose,
-        "scenarios": scenarios,
-        "changeable": [each.pk for each in uploads if visitor.may_change(each)],
-        "visibilities": Visibility.values,
-    }
-    return render(request, "runs/home.html", context)
 
 
 @live_page
@@ -256,8 +228,18 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
         if "options" in request.POST:
             return _start_page(request, scenario, refusal.message)
         messages.error(request, refusal.message)
-        return redirect("home")
-    return redirect("triage" if stands else "board", run_id=run.pk)
+        return redirect("runs")
+    return redirect("triage", run_id=run.pk) if stands else redirect(first_page(run))
+
+
+def first_page(run: Run) -> str:
+    """The address of the page on which the object stands that the run's scenario selects."""
+    kind, _, key = str(run.scenario.told.get("select", "")).partition("/")
+    if kind in ("claim", "volume"):
+        return f"{reverse('volumes', args=[run.pk])}?{kind}={quote(key)}"
+    if kind == "node":
+        return reverse("node", args=[run.pk, key])
+    return reverse("board", args=[run.pk])
 
 
 @require_POST
@@ -408,4 +390,4 @@ def scenario_change(request: HttpRequest, scenario_id: int) -> HttpResponse:
     except ApplicationError as refusal:
         words = gettext("{name}: {reason}")
         messages.error(request, words.format(name=scenario.name, reason=refusal.message))
-    return redirect("home")
+    return redirect("runs")

@@ -14,6 +14,7 @@ from engine.input.loader import load_files
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.runs import services
 from kscope.runs.models import Lesson, Scenario
+from kscope.runs.stories.keeping import story_keep
 
 ORDER = (
     "checkout-surge",
@@ -30,7 +31,7 @@ class Command(BaseCommand):
     help = "Load the demo scenarios and the lessons."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Store each file; demos whose file is gone stop being demos, and lessons are deleted."""
+        """Store each file, and play it once; demos whose file is gone stop being demos, and lessons are deleted."""
         folder = settings.BASE_DIR / "scenarios"
         lessons = sorted((folder / "lessons").glob("*/*.yaml"))
         told: dict[Path, list[Path]] = {path: [] for path in sorted(folder.glob("*.yaml"))}
@@ -62,6 +63,7 @@ def _kept(path: Path, lessons: list[Path]) -> _Kept:
         scenario = services.scenario_store(
             name=path.stem, result=own, is_demo=True, position=_position(path)
         )
+        story_keep(scenario)
     found = {
         each: [one for one in result.lessons if one.origin.file == each.name] for each in lessons
     }

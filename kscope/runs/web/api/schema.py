@@ -32,6 +32,15 @@ RUN = inline_serializer(
         "scenario": serializers.CharField(),
         "scenario_id": serializers.IntegerField(),
         "question": serializers.CharField(),
+        "select": serializers.CharField(help_text="the object that pages select at first, or empty"),
+        "answer": serializers.CharField(
+            help_text="to the question; empty where the run may go another way than the scenario's"
+        ),
+        "proof": serializers.DictField(
+            child=serializers.CharField(),
+            allow_null=True,
+            help_text="the event that proves the answer: its kind, object, a part of its message",
+        ),
         "error": serializers.CharField(),
         "differs_from": serializers.IntegerField(
             allow_null=True,

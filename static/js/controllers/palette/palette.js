@@ -5,6 +5,16 @@ import {gettext} from "../../lib/words.js";
 import {eventAsked, objectEntries} from "../../model/palette/palette.js";
 import {Palette} from "../../views/palette/palette.js";
 
+/** Pages of the site, which the menu of a run does not have. */
+const SITE = [
+  [gettext("Home"), "/"],
+  [gettext("Runs"), "/runs/"],
+  [gettext("Stories"), "/stories/"],
+  [gettext("Lessons"), "/lessons/"],
+  [gettext("Versions"), "/versions/"],
+  [gettext("Glossary"), "/glossary/"],
+  [gettext("Concepts"), "/concepts/"],
+];
 // A field of the page that / leads to.
 const HAS_OWN_FIELD = '[aria-keyshortcuts="/"]';
 const WRITTEN_SELECTOR = "input, select, textarea, [contenteditable], dialog[open] *";
@@ -85,8 +95,9 @@ function siteEntries() {
     about: gettext("page"),
     href: () => link.getAttribute("href"),
   }));
-  if (!links.some(({title}) => title === "Runs"))
-    links.push({title: gettext("Runs"), about: gettext("page"), href: () => "/"});
+  for (const [title, address] of SITE) {
+    if (!links.some((link) => link.title === title)) links.push({title, about: gettext("page"), href: () => address});
+  }
   const theme = document.querySelector("#theme");
   const change = {
     title: gettext("Switch between light and dark"),

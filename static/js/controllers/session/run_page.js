@@ -34,7 +34,7 @@ export function startRunPage(root, address, {hasPlayback = true} = {}) {
   if (budget) connectBudget(budget, element("#budget-dialog", {kind: HTMLDialogElement}));
   if (share) connectShare(share, document.querySelector("#share-dialog"));
   offerRun(session);
-  connectDelete(document, () => location.assign("/"));
+  connectDelete(document, () => location.assign("/runs/"));
   aimTabs(session, document.querySelectorAll("a[data-page]"));
   showConnection(session, document.querySelector("#connection"));
   addEventListener("popstate", () => session.revisit());

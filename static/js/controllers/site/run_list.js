@@ -12,7 +12,7 @@ const REFRESH_MS = 2000;
  * Keeps the rows of the list of runs up to date while the page is visible.
  *
  * The server draws the rows; `rows` maps the id of a run to its row, in which the cells to refresh have
- * a `data-field`. `read(path)` gives the JSON at an address below /api/runs/, or null where it cannot be read.
+ * a `data-field`; a short list has not all of them. `read(path)` gives the JSON at an address below /api/runs/, or null where it cannot be read.
  */
 export class RunList {
   constructor(rows, read) {
@@ -42,8 +42,8 @@ export class RunList {
 
   async #draw(run, row) {
     const cell = (field) => row.querySelector(`[data-field=${field}]`);
-    cell("at").textContent = `${timeText(run.head_at)}`;
-    cell("head").textContent = count(run.head);
+    write(cell("at"), timeText(run.head_at));
+    write(cell("head"), count(run.head));
     replace(cell("status"), html`<${RunStatus} status=${run.status} worker=${run.worker} />`);
     const answer = await this.read(`${run.id}/histogram/?buckets=40`);
     if (!answer) return;
@@ -51,6 +51,11 @@ export class RunList {
     histogram.reset(answer);
     replace(cell("trend"), html`<${Trend} histogram=${histogram} />`);
   }
+}
+
+/** Write into a cell, where the list has it. */
+function write(cell, text) {
+  if (cell) cell.textContent = text;
 }
 
 /** Draw into a cell that the server filled first. */

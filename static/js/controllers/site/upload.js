@@ -19,7 +19,16 @@ export function connectUploads(root = document) {
       event.preventDefault();
       new Upload(form).send();
     });
+    if ("atOnce" in form.dataset) sendAtOnce(form);
   }
+}
+
+/** Send files as soon as they are chosen or dropped; then nobody needs the button. */
+function sendAtOnce(form) {
+  form.querySelector("button").hidden = true;
+  const send = () => form.requestSubmit();
+  form.querySelector("input[type=file]").addEventListener("change", send);
+  form.addEventListener("drop", send);
 }
 
 /** One upload. */

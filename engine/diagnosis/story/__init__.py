@@ -1,0 +1,1 @@
+"""What a gallery shows of a run: its picture, what went wrong in it, and a replay."""

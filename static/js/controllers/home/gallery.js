@@ -1,0 +1,31 @@
+import {element} from "../../lib/dom.js";
+
+const PAUSE_MS = 200;
+
+/** Look for stories while one types: the server finds them, as it does when the form is sent. */
+export function connectGallery(form) {
+  let timer = 0;
+  let asked = 0;
+  const look = async () => {
+    const mine = ++asked;
+    const address = `${form.getAttribute("action")}?${new URLSearchParams(fieldsOf(form))}`;
+    const answer = await fetch(address).catch(() => null);
+    if (!answer?.ok || mine !== asked) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    element("#found").replaceWith(foundIn(page));
+    history.replaceState(null, "", address);
+  };
+  form.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(look, PAUSE_MS);
+  });
+}
+
+function foundIn(page) {
+  return document.adoptNode(element("#found", {within: page}));
+}
+
+/** The fields of the form, without what is empty. */
+function fieldsOf(form) {
+  return [...new FormData(form)].filter(([, value]) => value !== "").map(([name, value]) => [name, String(value)]);
+}
