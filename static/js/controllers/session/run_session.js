@@ -2,6 +2,7 @@ import {batch, signal} from "@preact/signals";
 
 import {SELECTED, objectPage, pageHref} from "../../model/run/place.js";
 import {isOfAskedKind} from "../../model/why/answer.js";
+import {Answer} from "../run/answer.js";
 import {Why} from "../why/why.js";
 import {Commands} from "./commands.js";
 import {NewestEvidence} from "./evidence.js";
@@ -42,6 +43,7 @@ export class RunSession {
     this.playhead = new Playhead({api, live, address, commands, notices, onChange: redraw});
     this.tick = this.playhead.tick;
     this.evidence = new NewestEvidence(this);
+    this.answer = new Answer(this);
   }
 
   /** The model that is shown. A view that reads it is drawn again whenever what is shown changes. */
@@ -100,10 +102,18 @@ export class RunSession {
     return SELECTED.map((kind) => this.selection[kind].value).filter(Boolean);
   }
 
-  /** The id of the pod that the inspector shows: the selected one, else an unschedulable one. */
+  /** The object that the scenario of the run speaks of, if it is there and of that kind; else null. */
+  spokenOf(...kinds) {
+    const id = this.run.value.select ?? "";
+    return kinds.includes(id.split("/", 1)[0]) && this.model.entities.has(id) ? id : null;
+  }
+
+  /** The id of the pod that the inspector shows: the selected one, else that of the scenario, else an unschedulable one. */
   selected() {
     const {entities, lanes} = this.model;
     if (this.selection.pod.value) return this.selection.pod.value;
+    const spokenOf = this.spokenOf("pod");
+    if (spokenOf) return spokenOf;
     if (!entities.get(this.fallback)?.queue) {
       const stuck = lanes.first("unschedulable")[0]?.[0];
       this.fallback = stuck ?? (entities.has(this.fallback) ? this.fallback : mostAttempted(entities));

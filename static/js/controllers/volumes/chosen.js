@@ -8,7 +8,7 @@ import {ObjectEvents} from "../session/object_events.js";
  * The selected claim or volume, the other side of its binding, a pod that uses it, and the events of
  * all three.
  *
- * By default an unfinished claim is selected, else any claim or volume. `isOpen` is whether the events of all
+ * By default what the run's scenario speaks of is selected, else an unfinished claim, else any claim or volume. `isOpen` is whether the events of all
  * three were read, once, or could not be: before that, nothing can be said of the binding.
  */
 export class Chosen {
@@ -62,6 +62,8 @@ export class Chosen {
 
   /** Keeps the same claim until it is bound. */
   #fallback() {
+    const spokenOf = this.session.spokenOf("claim", "volume");
+    if (spokenOf) return spokenOf;
     const {claims, entities} = this.session.model;
     const claim = this.fallback?.startsWith("claim/") && entities.get(this.fallback);
     if (!claim || claims.state(this.fallback, claim, entities) === "bound") {

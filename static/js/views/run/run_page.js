@@ -3,6 +3,7 @@ import {gettext} from "../../lib/words.js";
 import {count, timeText} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {Mark} from "../shared/mark.js";
+import {AnswerBanner} from "./answer.js";
 import {Consent} from "./consent.js";
 import {KeysDialog} from "./keys.js";
 import {LeftOut, StopBanner} from "./left_out.js";
@@ -12,6 +13,7 @@ import {PastBanner, Transport} from "./transport.js";
 /** A page of a run: playback, banners, notices and dialogs, then its own content; `keys` are those of this page. */
 export function RunPage({session, keys = [], children}) {
   return html`
+    <${AnswerBanner} session=${session} />
     <${Transport} session=${session} />
     <${PastBanner} session=${session} />
     <${ForkBanner} session=${session} />

@@ -1,0 +1,18 @@
+import {html} from "../../lib/html.js";
+import {Mark} from "../shared/mark.js";
+
+/** Pages that show an object at an instant; all other objects are seen where one is. */
+const SHOWN = /^(pod|claim|volume|node)\//;
+
+/** The answer to the question of the run, at its end. */
+export function AnswerBanner({session}) {
+  const {words, proof} = session.answer;
+  if (!words.value) return null;
+  return html`
+    <aside class="answer" role="status"><${Mark} name="ok" family="settled" /><p><b>Answer</b> ${words}
+      ${" "}${proof.value && html`<a href=${hrefOf(session, proof.value)}>See it happen</a>`}</p></aside>`;
+}
+
+function hrefOf(session, {seq, object}) {
+  return SHOWN.test(object) ? session.hrefOf(object, {seq}) : session.hrefAt(seq);
+}
