@@ -9,6 +9,7 @@ import {words} from "./.ci/words_rule.js";
 // controllers, and views import no controllers.
 const ROOMS = {
   controllers: [
+    ["home", "terms"],
     [
       "board",
       "film",
@@ -30,7 +31,7 @@ const ROOMS = {
     ["palette"],
   ],
   views: [
-    ["lesson"],
+    ["lesson", "home", "terms"],
     ["board", "film", "palette", "versions", "triage", "first_look", "inside", "timeline"],
     ["pods"],
     ["volumes", "nodes", "machines", "acting"],
@@ -39,7 +40,7 @@ const ROOMS = {
     ["shared"],
   ],
   model: [
-    ["film", "palette"],
+    ["film", "palette", "home", "terms"],
     ["run", "versions", "triage", "first_look", "inside", "timeline", "lesson"],
     ["volumes"],
     ["pods", "nodes", "machines", "why"],

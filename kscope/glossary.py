@@ -1,5 +1,9 @@
-"""The words of docs/glossary.md as the page `/glossary/`, and those that texts of lessons mark."""
+"""The words of docs/terms.md and docs/glossary.md: as the page `/glossary/`, for the explanations on all
+pages, and for the texts of lessons.
+"""
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,32 +11,53 @@ from functools import cache
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.cache import patch_cache_control
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
-from django.views.decorators.http import require_GET
+from django.utils.translation import get_language
+from django.views.decorators.http import condition, require_GET
 
 from engine.input.lessons.lesson import Lesson
 from engine.input.load_result import LoadedLesson, Problem
 from kscope.documents.language import in_language
-from kscope.documents.tables import Table, read_tables
+from kscope.documents.tables import read_tables
+
+# Kubernetes' words, then those of kscope; where both have one, it means what it means there.
+DOCUMENTS = ("terms.md", "glossary.md")
+_CODE = re.compile(r"`(.+?)`")
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word and its sentence, in Markdown; `anchor` is the fragment of its address."""
+    """A thing with its names, the first of which is printed, and its meaning as Markdown.
 
-    word: str
-    sentence: str
+    `concept` is the entry of docs/concepts.md that shows it in a run, or "".
+    """
+
+    names: tuple[str, ...]
+    meaning: str
+    concept: str = ""
+
+    @property
+    def word(self) -> str:
+        """The name that pages print."""
+        return self.names[0]
 
     @property
     def anchor(self) -> str:
+        """The fragment of its address."""
         return slugify(self.word)
 
     @property
-    def meaning(self) -> SafeString:
-        """The sentence in the reader's language, for a page."""
-        return _as_html(in_language(self.sentence))
+    def text(self) -> str:
+        """The meaning as plain text, in the reader's language."""
+        return _CODE.sub(r"\1", in_language(self.meaning))
+
+    @property
+    def as_html(self) -> SafeString:
+        """The meaning in the reader's language, with code spans as elements; everything else is text."""
+        return mark_safe(_CODE.sub(r"<code>\1</code>", escape(in_language(self.meaning))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +70,37 @@ class Section:
 
 @require_GET
 def glossary(request: HttpRequest) -> HttpResponse:
-    """All words, by subject."""
-    return render(request, "glossary.html", {"sections": sections()})
+    """All words, by subject: those of kscope, then those of Kubernetes."""
+    ours, theirs = sections("glossary.md"), sections("terms.md")
+    return render(request, "glossary.html", {"ours": ours, "theirs": theirs})
+
+
+def _explanations_tag(_: HttpRequest) -> str:
+    return f'"{hashlib.sha256(_explanations(get_language())).hexdigest()[:20]}"'
+
+
+@require_GET
+@condition(etag_func=_explanations_tag)
+def explanations(_: HttpRequest) -> HttpResponse:
+    """All words with their sentences, for the explanations that pages show: {terms: [[names, text, anchor], …]}."""
+    answer = HttpResponse(_explanations(get_language()), content_type="application/json")
+    patch_cache_control(answer, public=True, max_age=300)
+    return answer
 
 
 @cache
-def sections() -> list[Section]:
-    """The tables of docs/glossary.md. Read once per process."""
+def _explanations(_language: str | None) -> bytes:
+    found = [
+        [[name.lower() for name in term.names], term.text, term.anchor] for term in _all_terms()
+    ]
+    return json.dumps({"terms": found}, separators=(",", ":")).encode()
+
+
+@cache
+def sections(document: str) -> list[Section]:
+    """The tables of a document of docs/. Read once per process."""
     return [
-        Section(table.title, [Term(word, meaning) for word, meaning in _rows(table)])
-        for table in read_tables("glossary.md")
+        Section(table.title, [_term(row) for row in table.rows]) for table in read_tables(document)
     ]
 
 
@@ -65,13 +111,11 @@ def sentence_of(term: str) -> str:
 
 @cache
 def terms() -> dict[str, str]:
-    """By word in lower case, its sentence in docs/terms.md or docs/glossary.md. Read once per process."""
+    """By name in lower case, the sentence of each word. Read once per process."""
     found: dict[str, str] = {}
-    for name in ("terms.md", "glossary.md"):
-        for table in read_tables(name):
-            for words, meaning in _rows(table):
-                for word in words.split(", "):
-                    found.setdefault(word.lower(), meaning)
+    for term in _all_terms():
+        for name in term.names:
+            found.setdefault(name.lower(), term.meaning)
     return found
 
 
@@ -85,11 +129,12 @@ def unknown_terms(lessons: Iterable[LoadedLesson]) -> Iterator[Problem]:
                 yield loaded.problem(path, None, message)
 
 
-def _rows(table: Table) -> list[tuple[str, str]]:
-    """The words of a table with their meanings."""
-    return [(word, meaning) for word, meaning in table.rows]
+def _all_terms() -> Iterator[Term]:
+    for document in DOCUMENTS:
+        for section in sections(document):
+            yield from section.terms
 
 
-def _as_html(meaning: str) -> SafeString:
-    """Markdown's code spans as elements; everything else is text."""
-    return mark_safe(re.sub(r"`(.+?)`", r"<code>\1</code>", escape(meaning)))
+def _term(row: tuple[str, ...]) -> Term:
+    names, meaning, concept = [*row, ""][:3]
+    return Term(tuple(names.split(", ")), meaning, concept.strip("`"))

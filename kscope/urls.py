@@ -10,7 +10,7 @@ import kscope.accounts.schema  # noqa: F401  # the schema names our ways to auth
 from kscope.api_docs import api_docs
 from kscope.concepts.views import concept, concepts
 from kscope.failures.unavailable import handle_server_error
-from kscope.glossary import glossary
+from kscope.glossary import explanations, glossary
 from kscope.words.catalogue import words
 
 handler500 = handle_server_error
@@ -26,6 +26,7 @@ urlpatterns = [
     path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
     path("api/docs/", api_docs, name="api-docs"),
     path("glossary/", glossary, name="glossary"),
+    path("glossary/explanations/", explanations, name="glossary-explanations"),
     path("words/<str:language>/<str:digest>.js", words, name="words"),
     path("concepts/", concepts, name="concepts"),
     path("concepts/<slug:anchor>/", concept, name="concept"),

@@ -19,10 +19,14 @@ from kscope.documents.tables import tables_of
 Message = tuple[str, list[str]]
 
 # Of a scenario: what pages print of it.
-_SCENARIO = (("spec", "question"),)
-# The columns of tables that pages print; the words of docs/terms.md stand in no list.
-_COLUMNS = ("word", "meaning", "concept", "what it is", "why no run shows it")
-_TABLES = {"glossary.md": _COLUMNS, "terms.md": ("meaning",), "concepts.md": _COLUMNS}
+_SCENARIO = (("spec", "question"), ("spec", "answer"))
+# The columns of tables that pages print. The words of docs/terms.md are Kubernetes' own.
+_COLUMNS = ("concept", "what it is", "why no run shows it")
+_TABLES = {
+    "glossary.md": ("word", "meaning"),
+    "terms.md": ("meaning",),
+    "concepts.md": _COLUMNS,
+}
 _KEEP_MARKS = "Translators: keep the marks [words](target) and `code`; only words are translated."
 
 

@@ -1,7 +1,10 @@
 import {connectMenus} from "./controllers/site/menu.js";
 import {connectPalette} from "./controllers/palette/palette.js";
 import {connectTheme} from "./controllers/site/theme.js";
+import {connectTerms} from "./controllers/terms/explained.js";
+import {readJson} from "./lib/api.js";
 
 connectTheme(document.querySelector("#theme"));
 connectMenus(document);
 connectPalette();
+void connectTerms(() => readJson("/glossary/explanations/"));

@@ -1,7 +1,7 @@
 """The reasons of Kubernetes Events without what differs from cluster to cluster, so that they can be compared.
 
-    0/4 nodes are available: 1 node(s) had untolerated taint {gpu: yes}, 3 Insufficient cpu.
-    ─▶ "node(s) had untolerated taint", "insufficient cpu"
+0/4 nodes are available: 1 node(s) had untolerated taint {gpu: yes}, 3 Insufficient cpu.
+─▶ "node(s) had untolerated taint", "insufficient cpu"
 """
 
 import re

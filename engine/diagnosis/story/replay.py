@@ -36,7 +36,9 @@ def replay_of(
         "states": [*STATES],
         "nodes": nodes,
         "pods": [_pod(name, lane, homes.get(name, ()), trace) for name, lane in lanes.items()],
-        "attempts": [_attempt(each, pods, places) for each in attempts if each.evidence is not None],
+        "attempts": [
+            _attempt(each, pods, places) for each in attempts if each.evidence is not None
+        ],
     }
 
 
@@ -56,9 +58,7 @@ def _homes(events: Iterable[Event], places: Mapping[str, int]) -> dict[str, list
     return homes
 
 
-def _pod(
-    name: str, lane: Lane, homes: Sequence[tuple[int, int]], trace: Trace
-) -> list[str | int]:
+def _pod(name: str, lane: Lane, homes: Sequence[tuple[int, int]], trace: Trace) -> list[str | int]:
     found: list[str | int] = [name.removeprefix("pod/")]
     ends = [*lane.seqs[1:], trace.seq + 1]
     for code, seq, end in zip(lane.codes, lane.seqs, ends, strict=True):

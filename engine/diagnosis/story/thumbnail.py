@@ -107,4 +107,6 @@ def _row(place: _Place, number: int, bars: Iterable[Bar], ticks: Iterable[int]) 
 
 def _rect(look: str, x: float, y: float, width: float, height: float) -> str:
     x = min(x, WIDTH - _LEAST_WIDTH)
-    return f'<rect class="{look}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+    return (
+        f'<rect class="{look}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
+    )

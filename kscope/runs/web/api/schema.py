@@ -32,7 +32,9 @@ RUN = inline_serializer(
         "scenario": serializers.CharField(),
         "scenario_id": serializers.IntegerField(),
         "question": serializers.CharField(),
-        "select": serializers.CharField(help_text="the object that pages select at first, or empty"),
+        "select": serializers.CharField(
+            help_text="the object that pages select at first, or empty"
+        ),
         "answer": serializers.CharField(
             help_text="to the question; empty where the run may go another way than the scenario's"
         ),

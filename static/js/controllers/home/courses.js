@@ -5,10 +5,13 @@ import {readKept} from "../lesson/kept.js";
 export function connectCourses(root = document) {
   const rows = [.../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-lessons]"))];
   const courses = rows.map((row) =>
-    (row.dataset.lessons ?? "").trim().split(" ").map((lesson) => {
-      const [slug, steps] = lesson.split(":");
-      return {slug, steps: Number(steps), seen: readKept(slug)?.seen ?? -1};
-    }),
+    (row.dataset.lessons ?? "")
+      .trim()
+      .split(" ")
+      .map((lesson) => {
+        const [slug, steps] = lesson.split(":");
+        return {slug, steps: Number(steps), seen: readKept(slug)?.seen ?? -1};
+      }),
   );
   for (const [i, mark] of nextCourse(courses).entries()) {
     rows[i].dataset.state = mark.state;

@@ -13,7 +13,7 @@ const UNREACHABLE = gettext(
  * first look, or the report, is there. Without this the form is an ordinary one.
  */
 export function connectUploads(root = document) {
-  for (const form of root.querySelectorAll(".drop")) {
+  for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (root.querySelectorAll(".drop"))) {
     connectDrop(form);
     form.addEventListener("submit", (event) => {
       event.preventDefault();

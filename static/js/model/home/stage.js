@@ -66,7 +66,13 @@ export function podMarks(scene, boxes, narrow) {
 export function laneBox(queue, place, narrow) {
   const top = queue.y + queue.head + (narrow ? 2 : 8);
   const height = (queue.y + queue.height - top - 4) / QUEUES.length;
-  return {x: queue.x + (narrow ? 8 : 14), y: top + place * height, width: queue.width - (narrow ? 16 : 24), height, head: 15};
+  return {
+    x: queue.x + (narrow ? 8 : 14),
+    y: top + place * height,
+    width: queue.width - (narrow ? 16 : 24),
+    height,
+    head: 15,
+  };
 }
 
 /** How many names fit below each other in the box of bindings. */
@@ -130,7 +136,13 @@ export function podUnder(marks, x, y) {
 }
 
 function nodeInside(cell, narrow) {
-  return {x: cell.x + (narrow ? 4 : 7), y: cell.y, width: cell.width - (narrow ? 8 : 14), height: cell.height, head: narrow ? 3 : 20};
+  return {
+    x: cell.x + (narrow ? 4 : 7),
+    y: cell.y,
+    width: cell.width - (narrow ? 8 : 14),
+    height: cell.height,
+    head: narrow ? 3 : 20,
+  };
 }
 
 /** Marks in rows from the left; what does not fit into the box is left out. */

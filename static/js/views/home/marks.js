@@ -10,10 +10,10 @@ export function drawMark(context, colours, state, {x, y, size}) {
   else if (ON_NODE.has(state)) faded(context, 0.45, () => tile(context, colours.settled.mark, x, y, size));
   else if (state === "terminating") leaving(context, colours, x, y, half);
   else if (state === "binding" || state === "half_bound") promised(context, colours, x, y, half);
-  else waiting(context, colours, state, x, y, half);
+  else waiting(context, colours, state, {x, y, half});
 }
 
-function waiting(context, colours, state, x, y, half) {
+function waiting(context, colours, state, {x, y, half}) {
   if (state === "gated") gate(context, colours.held.mark, x, y, half);
   else if (state === "backoff") clock(context, colours.clock.mark, x, y, half);
   else if (state === "unschedulable") {

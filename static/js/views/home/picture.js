@@ -87,7 +87,12 @@ export class Picture {
     const {colours} = this;
     const middle = box.x + box.width / 2;
     const name = this.narrow ? attempt.pod.split("/")[1] : attempt.pod;
-    this.#text(name, middle, box.y + box.head + 20, {colour: colours.ink, strong: true, align: "center", width: box.width - 12});
+    this.#text(name, middle, box.y + box.head + 20, {
+      colour: colours.ink,
+      strong: true,
+      align: "center",
+      width: box.width - 12,
+    });
     const look = attempt.node === null ? colours.stuck : colours.settled;
     const words = `${attempt.fit} of ${attempt.of} nodes fit`;
     this.#text(words, middle, box.y + box.head + 36, {colour: look.ink, align: "center", width: box.width - 8});
@@ -113,11 +118,20 @@ export class Picture {
     const {colours} = this;
     const middle = box.x + box.width / 2;
     if (attempt.node === null) {
-      this.#text("not reached", middle, box.y + box.head + 36, {colour: colours.ink3, align: "center", width: box.width - 8});
+      this.#text("not reached", middle, box.y + box.head + 36, {
+        colour: colours.ink3,
+        align: "center",
+        width: box.width - 8,
+      });
       return;
     }
     const words = attempt.fit === 1 ? "the only one" : `best of ${attempt.fit}`;
-    this.#text(attempt.node, middle, box.y + box.head + 20, {colour: colours.ink, strong: true, align: "center", width: box.width - 8});
+    this.#text(attempt.node, middle, box.y + box.head + 20, {
+      colour: colours.ink,
+      strong: true,
+      align: "center",
+      width: box.width - 8,
+    });
     this.#text(words, middle, box.y + box.head + 36, {colour: colours.ink3, align: "center", width: box.width - 8});
     for (const bar of scoreBars(box, attempt.scores)) this.#bar(bar);
   }
@@ -137,7 +151,10 @@ export class Picture {
       this.#text(pod.name.split("/")[1], x + 12, y + 4, {colour: colours.ink2, width: box.width - 38});
     }
     if (list.length > 0) return;
-    this.#text("nobody now", box.x + (this.narrow ? 8 : 14), box.y + box.head + 22, {colour: colours.ink3, width: box.width - 16});
+    this.#text("nobody now", box.x + (this.narrow ? 8 : 14), box.y + box.head + 22, {
+      colour: colours.ink3,
+      width: box.width - 16,
+    });
   }
 
   #nodes(box, {nodes}) {
@@ -152,7 +169,8 @@ export class Picture {
       context.fill();
       context.stroke();
       context.setLineDash([]);
-      if (!this.narrow) this.#text(nodes[i].name, cell.x + 7, cell.y + 14, {colour: colours.ink3, width: cell.width - 12});
+      if (!this.narrow)
+        this.#text(nodes[i].name, cell.x + 7, cell.y + 14, {colour: colours.ink3, width: cell.width - 12});
     }
   }
 

@@ -16,7 +16,7 @@ function Piece({reader, piece}) {
   if (piece.kind === "moment") return html`<${Time} reader=${reader} piece=${piece} />`;
   if (piece.kind === "object") return html`<${Thing} reader=${reader} piece=${piece} />`;
   if (piece.kind === "term" && piece.means)
-    return html`<span class="gloss" tabindex="0">${piece.text}<span class="tip" role="note">${piece.means}</span></span>`;
+    return html`<span class="term" tabindex="0" data-means=${piece.means}>${piece.text}</span>`;
   return piece.text;
 }
 
