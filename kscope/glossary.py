@@ -16,7 +16,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import slugify
 from django.utils.translation import get_language
-from django.views.decorators.http import condition, require_GET
+from django.views.decorators.http import require_GET
 
 from engine.input.lessons.lesson import Lesson
 from engine.input.load_result import LoadedLesson, Problem
@@ -25,6 +25,8 @@ from kscope.documents.tables import read_tables
 
 # Kubernetes' words, then those of kscope; where both have one, it means what it means there.
 DOCUMENTS = ("terms.md", "glossary.md")
+EXPLANATIONS = "/glossary/explanations/"
+_YEAR = 31_536_000  # seconds
 _CODE = re.compile(r"`(.+?)`")
 
 
@@ -75,24 +77,26 @@ def glossary(request: HttpRequest) -> HttpResponse:
     return render(request, "glossary.html", {"ours": ours, "theirs": theirs})
 
 
-def _explanations_tag(_: HttpRequest) -> str:
-    return f'"{hashlib.sha256(_explanations(get_language())).hexdigest()[:20]}"'
-
-
 @require_GET
-@condition(etag_func=_explanations_tag)
-def explanations(_: HttpRequest) -> HttpResponse:
-    """All words with their sentences, for the explanations that pages show: {terms: [[names, text, anchor], …]}."""
+def explanations(request: HttpRequest) -> HttpResponse:
+    """All words with their sentences, as pages show them: {terms: [[names, text, anchor], …]}.
+
+    Under the address that pages name, browsers keep them for good: it changes when a word does.
+    """
     answer = HttpResponse(_explanations(get_language()), content_type="application/json")
-    patch_cache_control(answer, public=True, max_age=300)
+    if request.get_full_path() == explanations_href():
+        patch_cache_control(answer, public=True, immutable=True, max_age=_YEAR)
     return answer
+
+
+def explanations_href() -> str:
+    """The address of `explanations` in the reader's language."""
+    return f"{EXPLANATIONS}?v={hashlib.sha256(_explanations(get_language())).hexdigest()[:16]}"
 
 
 @cache
 def _explanations(_language: str | None) -> bytes:
-    found = [
-        [[name.lower() for name in term.names], term.text, term.anchor] for term in _all_terms()
-    ]
+    found = [[term.names, term.text, term.anchor] for term in _all_terms()]
     return json.dumps({"terms": found}, separators=(",", ":")).encode()
 
 

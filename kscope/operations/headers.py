@@ -12,6 +12,8 @@ from typing import Any
 
 from django.conf import settings
 
+from kscope.glossary import EXPLANATIONS
+
 Message = dict[str, Any]
 Scope = dict[str, Any]
 Application = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -95,12 +97,12 @@ class _Sender:
         return headers
 
     def _cache_control(self, status: int, given: str) -> str:
-        """Static files say themselves how long they are kept; the rest is not kept."""
+        """Static files, and the words of the glossary, say how long they are kept; the rest is not kept."""
         path = self._scope["path"]
         if path.startswith(KUBERNETES):
             # As an API server says it. What is refused is not kept, whatever its address.
             return given if given and status < 300 else "no-cache, private"
-        if path.startswith(settings.STATIC_URL) and status < 400 and given:
+        if path.startswith((settings.STATIC_URL, EXPLANATIONS)) and status < 400 and given:
             return given
         return "no-store"
 

@@ -11,7 +11,11 @@ from django import template
 from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 
+from kscope.glossary import explanations_href
+
 register = template.Library()
+# `{% explanations_href %}`: where the words are that pages explain.
+register.simple_tag(explanations_href)
 
 SELECTED = ("pod", "claim", "volume")
 

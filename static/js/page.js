@@ -7,4 +7,4 @@ import {readJson} from "./lib/api.js";
 connectTheme(document.querySelector("#theme"));
 connectMenus(document);
 connectPalette();
-void connectTerms(() => readJson("/glossary/explanations/"));
+if (document.body.dataset.words) void connectTerms(() => readJson(document.body.dataset.words));

@@ -38,7 +38,8 @@ _AT_AN_EVENT = (
     "configuration/",
 )
 _OF_THE_SITE = (
-    *("/", "/versions/", "/glossary/", "/lessons/", "/scenarios/upload/", "/scenarios/1/start/"),
+    *("/", "/runs/", "/stories/", "/stories/?q=nothing+has+this", "/concepts/", "/versions/"),
+    *("/glossary/", "/lessons/", "/scenarios/upload/", "/scenarios/1/start/"),
     *("/login/", "/api/docs/"),
     *("/operations/", "/nowhere/", "/runs/999999/"),
 )

@@ -54,6 +54,7 @@ def test_a_run_is_shared_and_taken_back(browser: Browser, server: tuple[str, str
         make_account(admin, "vic", "viewer")
     with watched_page(browser, address) as eva, watched_page(browser, address) as vic:
         log_in(eva, "eva", PASSWORD)
+        eva.goto("/stories/")
         eva.get_by_role("button", name="Start run of").first.click()
         eva.wait_for_url(re.compile(r"/runs/\d+/"))
         run = eva.url
@@ -94,7 +95,7 @@ def _can_be_watched(page: Page, run: str) -> None:
 def test_anonymous_users_see_public_runs_only(browser: Browser, server: tuple[str, str]) -> None:
     with watched_page(browser, server[0]) as page:
         page.goto("/")
-        expect(page.get_by_role("heading", name="Scenarios")).to_be_visible()
+        expect(page.get_by_role("heading", name="Stories")).to_be_visible()
         expect(page.get_by_role("button", name="Start", exact=False)).to_have_count(0)
         page.get_by_role("link", name="Log in").click()
         expect(page).to_have_url(re.compile(r"/login/\?next=/$"))

@@ -46,7 +46,7 @@ def test_a_fork_is_made_where_one_is_looking(page: Page) -> None:
     parent = page.get_by_role("link", name=f"fork of #{run} at")
     expect(parent).to_have_attribute("href", f"/runs/{run}/?seq={seq}")
     expect(page.get_by_label("Sequence number")).to_have_value(str(seq), timeout=PATIENCE_MS)
-    page.goto("/")
+    page.goto("/runs/")
     row = page.get_by_role("row").filter(has_text="another way")
     expect(row.get_by_role("link", name=f"fork of #{run} at")).to_be_visible()
 

@@ -22,7 +22,16 @@ def test_no_page_of_a_run_breaks_the_policy(page: Page) -> None:
 
 
 def test_no_page_of_the_site_breaks_the_policy(page: Page) -> None:
-    for path in ("/", "/api/docs/", "/glossary/", "/scenarios/upload/", "/login/", "/nowhere/"):
+    for path in (
+        "/",
+        "/runs/",
+        "/stories/",
+        "/api/docs/",
+        "/glossary/",
+        "/scenarios/upload/",
+        "/login/",
+        "/nowhere/",
+    ):
         page.goto(path)
         expect(page.locator("h1")).to_be_visible()
 

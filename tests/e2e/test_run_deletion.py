@@ -12,7 +12,7 @@ def test_a_run_is_deleted_after_a_question(page: Page) -> None:
     fork = page.request.post(f"/api/runs/{run}/fork/", data={"name": "staying"}).json()["id"]
     row = page.locator(f"tr[data-run='{run}']")
     question = page.get_by_role("dialog", name=f"Delete run going #{run}?")
-    page.goto("/")
+    page.goto("/runs/")
     row.get_by_role("button", name=f"Delete going #{run}").click()
     expect(question).to_contain_text("This cannot be undone.")
     expect(question).to_contain_text("Its fork keeps its own history.")
@@ -30,5 +30,5 @@ def test_a_run_is_deleted_after_a_question(page: Page) -> None:
     question = page.get_by_role("dialog", name=f"Delete run staying #{fork}?")
     expect(question).not_to_contain_text("fork")
     question.get_by_role("button", name="Delete").click()
-    expect(page).to_have_url(re.compile(r"^http://[^/]+/$"), timeout=PATIENCE_MS)
+    expect(page).to_have_url(re.compile(r"^http://[^/]+/runs/$"), timeout=PATIENCE_MS)
     assert page.request.get(f"/api/runs/{fork}/").status == 404

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from kscope.glossary import explanations_href
 from kscope.operations.headers import answer_headers
 from kscope.runs.models import Run
 from kube import openapi
@@ -36,6 +37,9 @@ ANSWERS: list[tuple[str, str, dict[str, str], int, str]] = [
     ("GET", "/runs/{run}/kubeconfig/", {}, 200, "no-store"),
     ("GET", "/admin/", {}, 302, "no-store"),
     ("GET", "/glossary", {}, 301, "no-store"),
+    ("GET", "/glossary/explanations/?v=OLD", {}, 200, "no-store"),
+    ("GET", explanations_href(), {}, 200, "public, immutable, max-age=31536000"),
+    ("GET", "/stories/nowhere/replay/", {}, 404, "no-store"),
     ("GET", "/favicon.ico", {}, 302, "no-store"),
     ("GET", HIDDEN, {}, 404, "no-store"),
     ("GET", "/nowhere/", {}, 404, "no-store"),

@@ -16,7 +16,18 @@ from tests.up.up_process import Up
 from tests.walk.runs import demos, play
 from tests.walk.walk import Walker
 
-SITE = ("/", "/versions/", "/glossary/", "/scenarios/upload/", "/login/", "/operations/")
+SITE = (
+    "/",
+    "/runs/",
+    "/stories/",
+    "/lessons/",
+    "/concepts/",
+    "/versions/",
+    "/glossary/",
+    "/scenarios/upload/",
+    "/login/",
+    "/operations/",
+)
 
 
 def main() -> int:

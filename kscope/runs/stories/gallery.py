@@ -63,13 +63,12 @@ def topics(among: Iterable[Card]) -> dict[str, int]:
     return dict(Counter(card.topic for card in among if card.topic))
 
 
-def found(among: Sequence[Card], text: str, topic: str = "") -> list[Card]:
-    """The cards of that topic in which all words are, or a phrase of a pasted message; best first."""
-    cards_of_topic = [card for card in among if topic in ("", card.topic)]
+def found(among: Sequence[Card], text: str) -> list[Card]:
+    """The cards in which all words of *text* are, or a phrase of a pasted message; best first."""
     if not text.strip():
-        return cards_of_topic
+        return [*among]
     words, phrases = text.lower().split(), [*phrases_of(text)]
-    ranked = [(_rank(card, words, phrases), card) for card in cards_of_topic]
+    ranked = [(_rank(card, words, phrases), card) for card in among]
     ranked = [each for each in ranked if each[0] > 0]
     # Among equals the order of the gallery stays.
     return [card for _, card in sorted(ranked, key=lambda each: -each[0])]
@@ -89,6 +88,8 @@ def _are_alike(phrase: str, reason: str) -> bool:
 
 
 def story_of(visitor: Visitor, slug: str) -> Story | None:
-    """The story at that address, if the visitor may see its demo."""
+    """The story at that address without what can be large, if the visitor may see its demo."""
     demos = readable_scenarios(visitor).filter(is_demo=True).values("pk")
-    return Story.objects.filter(scenario__in=demos, slug=slug).first()
+    stories = Story.objects.filter(scenario__in=demos, slug=slug).select_related("scenario")
+    large = ("replay", "drawing", "scenario__document", "scenario__report")
+    return stories.defer(*large).first()

@@ -23,7 +23,7 @@ from kscope.accounts.models import Token
 from kscope.accounts.services import account_create, token_create
 from kscope.env import Rate
 from kscope.runs import aside, services
-from kscope.runs.models import Lesson, Run, Scenario
+from kscope.runs.models import Lesson, Run, Scenario, Story
 from kscope.runs.stream import watching
 from kscope.runs.stream.consumers import NO_SUCH_RUN
 from kscope.runs.stream.routing import websocket_urlpatterns
@@ -89,7 +89,12 @@ RULES = {
     "metrics": Rule(GET="admins"),
     "operations/": Rule(GET="admins"),
     "": OPEN,
+    "runs/": OPEN,
+    "stories/": OPEN,
+    "stories/<slug:slug>/": PAGE,
+    "stories/<slug:slug>/replay/": PAGE,
     "glossary/": OPEN,
+    "glossary/explanations/": OPEN,
     "lessons/": OPEN,
     "lessons/<slug:slug>/": PAGE,
     "concepts/": OPEN,
@@ -229,6 +234,10 @@ class World:
         Lesson.objects.create(
             scenario=self.scenario, slug="told", document=LESSON, file="a.yaml", number=1, line=1
         )
+        demo = Scenario.objects.create(
+            name="d", digest="d", document={"name": "told"}, owner=owner, is_demo=True
+        )
+        Story.objects.create(scenario=demo, slug="told", end=1, events=1)
         self.run = Run.objects.create(scenario=self.scenario, name="r", owner=owner)
         self.attempt = SchedulingAttempt.objects.create(
             run=self.run, pod="a/b", number=1, seq=0, at=0, cycle=0, result="bound", evidence=b""
@@ -398,7 +407,7 @@ def test_lists_show_what_may_be_seen(world: World, role: str) -> None:
         scenarios = client.get("/api/scenarios/").json().get("scenarios", [])
         assert (bool(runs), bool(scenarios)) == (may, may)
         if role not in TOKENS:
-            assert (f"/runs/{world.run.pk}/" in client.get("/").content.decode()) == may
+            assert (f"/runs/{world.run.pk}/" in client.get("/runs/").content.decode()) == may
 
 
 @pytest.mark.parametrize("role", ["viewer", "editor", "owner", "admin"])

@@ -195,7 +195,7 @@ def test_an_upload_without_runs_can_be_deleted(on_a_server: None) -> None:
     assert client.delete(f"/api/scenarios/{scenario}/").status_code == 204
 
 
-def test_the_home_page_groups_runs_by_owner(on_a_server: None) -> None:
+def test_the_list_groups_runs_by_owner(on_a_server: None) -> None:
     eva, tom = editor(), editor("tom")
     scenario = a_scenario(visibility="shared", owner=tom)
     Run.objects.create(scenario=scenario, name="of-eva", owner=eva)
@@ -206,7 +206,7 @@ def test_the_home_page_groups_runs_by_owner(on_a_server: None) -> None:
         ("others", {"of-tom"}),
         ("all", {"of-eva", "of-tom"}),
     ):
-        context = client.get(f"/?whose={whose}").context
+        context = client.get(f"/runs/?whose={whose}").context
         assert {run.name for run in context["runs"]} == shown
 
 

@@ -11,6 +11,8 @@ pytestmark = pytest.mark.django_db
 
 PAGES = (
     "/",
+    "/runs/",
+    "/stories/",
     "/login/",
     "/api/docs/",
     "/glossary/",

@@ -12,12 +12,12 @@ from kscope.api_docs import operations
 from kscope.glossary import sections
 from kscope.recipe import recipe, simple_recipe
 from kscope.runs.models import Run, Scenario
-from kscope.runs.web import views
+from kscope.runs.stories import pages
 
 pytestmark = pytest.mark.django_db
 
 ROOT = Path(__file__).resolve().parents[3]
-GLOSSARY = ROOT / "docs/glossary.md"
+GLOSSARY, TERMS = ROOT / "docs/glossary.md", ROOT / "docs/terms.md"
 
 
 def page(client: Client, path: str) -> str:
@@ -47,16 +47,18 @@ def test_the_api_page_shows_parameters_bodies_and_answers() -> None:
 
 
 def test_the_glossary_page_has_every_word(client: Client) -> None:
-    words = re.findall(r"^\| (?!word )(\w.*?) \|", GLOSSARY.read_text(), re.MULTILINE)
     text = page(client, "/glossary/")
-    assert len(words) > 40
-    assert all(f">{html.escape(word)}</dt>" in text for word in words)
+    for document in (GLOSSARY, TERMS):
+        words = re.findall(r"^\| (?!word )(\w.*?)[,|]", document.read_text(), re.MULTILINE)
+        assert len(words) > 40
+        assert all(f">{html.escape(word.strip())}</dt>" in text for word in words)
     assert '<dt id="half-bound">' in text
     assert "<code>&quot;event&quot;: true</code>" in text
 
 
 def test_pages_link_only_to_words_of_the_glossary() -> None:
-    anchors = {term.anchor for section in sections() for term in section.terms}
+    both = (*sections("glossary.md"), *sections("terms.md"))
+    anchors = {term.anchor for section in both for term in section.terms}
     sources = [*ROOT.glob("static/js/**/*.js"), *ROOT.glob("templates/**/*.html")]
     linked = {
         anchor
@@ -86,16 +88,16 @@ def test_a_form_without_token_is_refused_in_words() -> None:
     assert "reload the page" in answer.content.decode()
 
 
-def test_the_home_page_can_show_older_runs(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "SHOWN_RUNS", 2)
+def test_the_list_can_show_older_runs(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "SHOWN_RUNS", 2)
     scenario = Scenario.objects.create(name="s", digest="s", document={})
     for number in range(3):
         Run.objects.create(scenario=scenario, name=f"run-{number}")
-    first = page(client, "/")
+    first = page(client, "/runs/")
     assert "run-2" in first
     assert "run-0" not in first
     assert "Show 1 older" in first
-    assert "run-0" in page(client, "/?runs=all")
+    assert "run-0" in page(client, "/runs/?runs=all")
 
 
 def test_run_pages_do_not_read_the_scenario_document(
@@ -216,7 +218,7 @@ def test_the_question_of_a_fork_is_not_hidden(client: Client) -> None:
 
 
 def test_import_shows_the_command_that_prints_a_cluster(client: Client) -> None:
-    for path in ("/", "/scenarios/upload/"):
-        shown = html.unescape(page(client, path))
-        assert recipe() in shown
-        assert simple_recipe() in shown
+    assert simple_recipe() in html.unescape(page(client, "/"))
+    shown = html.unescape(page(client, "/scenarios/upload/"))
+    assert recipe() in shown
+    assert simple_recipe() in shown

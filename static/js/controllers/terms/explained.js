@@ -4,8 +4,8 @@ import {Tip} from "../../views/terms/tip.js";
 /** Where words stand alone: headings of tables and sections, names of facts and states. */
 const PLACES =
   "main th, main dt, main h2, main h3, main .legend li, main .legend span, main .state, main td ol li, main svg.dia .s text";
-/** The cards of nodes repeat the same words for each node. */
-const REPEATED = ".meters dt";
+/** The cards of nodes repeat the same words for each node, and the glossary explains its own. */
+const REPEATED = ".meters dt, .glossary *";
 const ACTIVE = "a[href], button, summary, input, select, [role=button]";
 /** The words of one of these are one stop of Tab; arrow keys lead from one to the next. */
 const GROUPS = "thead, tbody, tfoot, dl, .legend, main > *, main";
@@ -95,7 +95,7 @@ class Explained {
     const pressed = target.closest("[role=button]")?.querySelector("[data-explained]");
     const word = target.closest(".term, [data-explained]") ?? pressed;
     const term = word && this.#termOf(word);
-    if (term) this.#later(() => this.tip.show(word, word, term), OPEN_MS);
+    if (term) this.#later(() => this.tip.show(word, word, {word: ownText(word), means: term.means}), OPEN_MS);
     else this.#close(CLOSE_MS);
   }
 
@@ -109,7 +109,7 @@ class Explained {
     const word = target.matches(".term, [data-explained]") ? target : target.querySelector("[data-explained]");
     const isOwn = word === target || target.querySelectorAll("[data-explained]").length === 1;
     const term = word && isOwn && target.matches(":focus-visible") && this.#termOf(word);
-    if (term) this.#later(() => this.tip.show(word, target, term), 0);
+    if (term) this.#later(() => this.tip.show(word, target, {word: ownText(word), means: term.means}), 0);
   }
 
   #press(event) {
@@ -129,10 +129,10 @@ class Explained {
     words[next].focus();
   }
 
-  /** What explains the word: its own sentence, what its link leads to, or what its text is. */
+  /** What explains the word, {means, anchor}: its own sentence, what its link leads to, or what its text is. */
   #termOf(word) {
     const means = word.getAttribute("data-means");
-    if (means) return {word: word.textContent, means, anchor: ""};
+    if (means) return {means, anchor: ""};
     return this.terms.findAt(word.getAttribute("href")) ?? this.terms.find(ownText(word));
   }
 

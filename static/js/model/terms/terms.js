@@ -4,14 +4,14 @@
 const LONGEST = 60;
 
 export class Terms {
-  /** @param {[string[], string, string][]} list names in lower case, the meaning, and the anchor in the glossary */
+  /** @param {[string[], string, string][]} list names, the meaning, and the anchor in the glossary */
   constructor(list) {
-    /** @type {Map<string, {word: string, means: string, anchor: string}>} */
+    /** @type {Map<string, {means: string, anchor: string}>} */
     this.byName = new Map();
     this.byAnchor = new Map();
     for (const [names, means, anchor] of list) {
-      const term = {word: names[0], means, anchor};
-      for (const name of names) if (!this.byName.has(name)) this.byName.set(name, term);
+      const term = {means, anchor};
+      for (const name of names.map(plain)) if (!this.byName.has(name)) this.byName.set(name, term);
       if (!this.byAnchor.has(anchor)) this.byAnchor.set(anchor, term);
     }
   }

@@ -9,7 +9,7 @@ export function AnswerBanner({session}) {
   const {words, proof} = session.answer;
   if (!words.value) return null;
   return html`
-    <aside class="answer" role="status"><${Mark} name="ok" family="settled" /><p><b>Answer</b> ${words}
+    <aside class="runanswer" role="status"><${Mark} name="ok" family="settled" /><p><b>Answer</b> ${words}
       ${" "}${proof.value && html`<a href=${hrefOf(session, proof.value)}>See it happen</a>`}</p></aside>`;
 }
 
