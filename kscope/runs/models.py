@@ -133,6 +133,7 @@ class Scenario(OwnedModel):
     )
     created = models.DateTimeField(auto_now_add=True)
     runs: "models.Manager[Run]"
+    story: "Story"
 
     class Meta:
         ordering = ("-is_demo", "position", "name", "id")

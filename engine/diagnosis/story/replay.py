@@ -52,7 +52,7 @@ def _homes(events: Iterable[Event], places: Mapping[str, int]) -> dict[str, list
     homes: dict[str, list[tuple[int, int]]] = {}
     for event in events:
         for entity, patch in (event.changes or {}).items():
-            node = (patch.get("node") or patch.get("assumed")) if patch else None
+            node: str = (patch.get("node") or patch.get("assumed") or "") if patch else ""
             if entity.startswith("pod/") and node in places:
                 homes.setdefault(entity, []).append((event.seq, places[node]))
     return homes

@@ -374,7 +374,7 @@ def _upload_page(
 @require_POST
 @for_editors
 def scenario_change(request: HttpRequest, scenario_id: int) -> HttpResponse:
-    """Share an upload, or delete it, as a form on the home page asks."""
+    """Share an upload, or delete it, as a form beside the list of runs asks."""
     visitor = visitor_of(request)
     scenario = found_scenario(request, scenario_id)
     if not visitor.may_change(scenario):

@@ -71,7 +71,7 @@ def test_what_the_picture_tells_leads_to_the_pod(page: Page) -> None:
     expect(page.locator("main.podpage")).to_be_visible(timeout=PATIENCE_MS)
 
 
-def test_files_are_read_as_soon_as_they_are_chosen(page: Page) -> None:
+def test_files_are_read_once_they_are_chosen(page: Page) -> None:
     page.goto("/")
     expect(page.get_by_role("button", name="Import files")).to_be_hidden()
     page.locator(".door input[type=file]").set_input_files(_BROUGHT)

@@ -29,7 +29,7 @@ def test_the_pointer_has_a_plugin_explained(page: Page, run: int) -> None:
     expect(plugin).not_to_have_attribute("aria-describedby", "explanation")
 
 
-def test_the_keyboard_goes_through_the_words_of_a_group(page: Page, run: int) -> None:
+def test_the_keyboard_goes_through_words(page: Page, run: int) -> None:
     page.goto(f"/runs/{run}/")
     lanes = page.locator(".lane h3[data-explained=stop]")
     expect(lanes).to_have_count(5, timeout=PATIENCE_MS)
@@ -59,7 +59,7 @@ def test_a_word_of_a_lesson_has_its_sentence(page: Page) -> None:
     expect(page.get_by_role("tooltip")).to_contain_text("an object that asks for storage")
 
 
-def test_the_glossary_leads_to_an_instant_of_a_run(page: Page) -> None:
+def test_the_glossary_leads_to_an_instant(page: Page) -> None:
     page.goto("/glossary/#snapshot")
     page.locator("#snapshot + dd").get_by_role("link", name="See it in a run").click()
     expect(page).to_have_url(re.compile(r"/runs/\d+/inside/scheduler/\?"), timeout=PATIENCE_MS)

@@ -185,7 +185,7 @@ def test_a_run_opens_where_its_object_stands(select: str, address: str) -> None:
 # The answer
 
 
-def test_a_run_as_the_scenario_says_has_its_answer(demos: dict[str, Scenario]) -> None:
+def test_a_run_as_told_has_its_answer(demos: dict[str, Scenario]) -> None:
     run = services.run_create(scenario=demos["half-bound"])
     told = run_dict(run)
     assert told["select"] == "claim/shop/orders"
