@@ -29,6 +29,7 @@ const ROOMS = {
     ["session"],
     ["run", "why"],
     ["palette"],
+    ["picture"],
   ],
   views: [
     ["lesson", "home", "terms"],
@@ -36,11 +37,11 @@ const ROOMS = {
     ["pods"],
     ["volumes", "nodes", "machines", "acting"],
     ["run"],
-    ["why"],
+    ["why", "picture"],
     ["shared"],
   ],
   model: [
-    ["film", "palette", "home", "terms"],
+    ["film", "palette", "home", "terms", "picture"],
     ["run", "versions", "triage", "first_look", "inside", "timeline", "lesson"],
     ["volumes"],
     ["pods", "nodes", "machines", "why"],
@@ -48,6 +49,10 @@ const ROOMS = {
     ["shared"],
   ],
 };
+
+// What asks a server for something.
+const ASKING = ["fetch", "WebSocket", "XMLHttpRequest", "EventSource", "WebTransport"];
+const ONE_SOURCE = "Ask through static/js/lib/api.js, the only source of data of pages.";
 
 // Layout is Prettier's; the rules here are about what the code means.
 export default [
@@ -88,6 +93,21 @@ export default [
     // The model runs in the browser and in Node.js alike, so it may use neither's own names.
     files: ["static/js/model/**"],
     languageOptions: {globals: {...off(globals.browser), ...globals["shared-node-browser"]}},
+  },
+  {
+    // One module is the pages' source of data, so that another source can take its place.
+    files: ["static/js/**"],
+    ignores: ["static/js/lib/api.js"],
+    rules: {
+      "no-restricted-globals": ["error", ...ASKING.map((name) => ({name, message: ONE_SOURCE}))],
+      "no-restricted-properties": [
+        "error",
+        ...["window", "globalThis", "self"].flatMap((object) =>
+          ASKING.map((property) => ({object, property, message: ONE_SOURCE})),
+        ),
+        {property: "sendBeacon", message: ONE_SOURCE},
+      ],
+    },
   },
   ...Object.entries(ROOMS).flatMap(([layer, levels]) =>
     levels.flatMap((level) => level.map((room) => oneWay(layer, room))),

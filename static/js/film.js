@@ -3,6 +3,7 @@ import {render} from "preact";
 
 import {FilmPlayer} from "./controllers/film/film_player.js";
 import {connectFilmKeys} from "./controllers/film/keys.js";
+import {tellPlace} from "./controllers/picture/pictures.js";
 import {Address} from "./controllers/session/address.js";
 import {startRunPage} from "./controllers/session/run_page.js";
 import {element} from "./lib/dom.js";
@@ -33,5 +34,9 @@ async function copyLink() {
 connectFilmKeys(player, {openInside: () => session.address.open(insideHref(player)), copyLink});
 render(html`<${FilmPage} player=${player} copied=${copied} onCopy=${copyLink} />`, root);
 addEventListener("popstate", () => player.revisit());
+tellPlace(() => ({
+  run: session.run.value,
+  ...(player.film.value ? {seq: player.model.seq, at: player.clock.value} : {}),
+}));
 player.start();
 session.start();

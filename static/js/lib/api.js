@@ -1,4 +1,7 @@
-/** The REST interface of one run. Paths are relative to /api/runs/<id>/. */
+/**
+ * Where pages get their data from: the only module that asks the server for anything (ESLint refuses `fetch`, sockets and
+ * requests elsewhere), so that another source can take its place.
+ */
 import {gettext, labelled} from "./words.js";
 import {failureOf} from "../model/shared/failure.js";
 
@@ -16,6 +19,7 @@ class ApiError extends Error {
   }
 }
 
+/** The REST interface of one run. Paths are relative to /api/runs/<id>/. */
 export class RunApi {
   constructor(runId) {
     this.base = `/api/runs/${encodeURIComponent(runId)}/`;
@@ -82,9 +86,47 @@ export async function readJson(url) {
   return response?.ok ? response.json() : null;
 }
 
+/** The file at an address as a `data:` address, or "" if it cannot be read. @returns {Promise<string>} */
+export async function readDataUrl(url) {
+  const response = await fetch(url).catch(() => null);
+  if (!response?.ok) return "";
+  const file = await response.blob();
+  return new Promise((resolve) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => resolve("");
+    reader.readAsDataURL(file);
+  });
+}
+
 /** The address of the WebSocket of a run, for a page at this location. */
 export function streamUrl(runId, {protocol, host}) {
   return `${protocol === "https:" ? "wss:" : "ws:"}//${host}/ws/runs/${encodeURIComponent(runId)}/`;
+}
+
+/** Connect to a stream of messages. @param {string | URL} url */
+export function openSocket(url) {
+  return new WebSocket(url);
+}
+
+/**
+ * Send a form with its files to where it says. `onSent` hears how much has been sent, of what; `onText` is called with the
+ * request each time that more of the answer has come, `onEnd` when all of it has, `onFail` when no server was reached.
+ *
+ * @param {HTMLFormElement} form
+ * @param {{accept: string, onSent: (loaded: number, total: number) => void, onText: (request: XMLHttpRequest) => void,
+ *   onEnd: (request: XMLHttpRequest) => void, onFail: () => void}} how
+ */
+export function sendForm(form, {accept, onSent, onText, onEnd, onFail}) {
+  // Only this tells how much has been sent.
+  const sending = new XMLHttpRequest();
+  sending.upload.onprogress = ({loaded, total}) => onSent(loaded, total);
+  sending.onprogress = () => onText(sending);
+  sending.onload = () => onEnd(sending);
+  sending.onerror = onFail;
+  sending.open("POST", form.action);
+  sending.setRequestHeader("Accept", accept);
+  sending.send(new FormData(form));
 }
 
 const UNREADABLE = gettext("The server's response could not be read. Reload the page.");

@@ -3,6 +3,7 @@ import {batch, computed, effect, signal} from "@preact/signals";
 import {RunApi, readJson, streamUrl} from "../../lib/api.js";
 import {pause} from "../../lib/pause.js";
 import {mayGoOn, momentShown, stepOf} from "../../model/lesson/reading.js";
+import {placeOf, tellPlace} from "../picture/pictures.js";
 import {RunSession} from "../session/run_session.js";
 import {keep, readKept} from "./kept.js";
 
@@ -101,6 +102,7 @@ export class Reader {
       mayFork: false,
     });
     this.session.value = session;
+    tellPlace(() => placeOf(session));
     session.evidence.start();
     await session.start();
     const isThere = computed(() => session.run.value.status === "finished" && session.live.ready.value);

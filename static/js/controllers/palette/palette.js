@@ -3,6 +3,7 @@ import {h, render} from "preact";
 import {readJson} from "../../lib/api.js";
 import {gettext} from "../../lib/words.js";
 import {eventAsked, objectEntries} from "../../model/palette/palette.js";
+import {offerPictures} from "../picture/pictures.js";
 import {Palette} from "../../views/palette/palette.js";
 
 /** Pages of the site, which the menu of a run does not have. */
@@ -104,7 +105,8 @@ function siteEntries() {
     about: gettext("theme"),
     run: () => theme instanceof HTMLElement && theme.click(),
   };
-  return [...links, change];
+  const picture = {title: "Save a picture", about: "of this page, or print it", run: offerPictures};
+  return [...links, change, picture];
 }
 
 /** The newest runs, asked for when the palette is first opened. */

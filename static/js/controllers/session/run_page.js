@@ -8,6 +8,7 @@ import {connectFork} from "../run/fork.js";
 import {connectFrozen} from "../run/frozen.js";
 import {connectShare} from "../run/share.js";
 import {offerRun} from "../palette/palette.js";
+import {placeOf, tellPlace} from "../picture/pictures.js";
 import {connectHotkeys} from "./hotkeys.js";
 import {RunSession} from "./run_session.js";
 import {element, given, optional} from "../../lib/dom.js";
@@ -34,6 +35,7 @@ export function startRunPage(root, address, {hasPlayback = true} = {}) {
   if (budget) connectBudget(budget, element("#budget-dialog", {kind: HTMLDialogElement}));
   if (share) connectShare(share, document.querySelector("#share-dialog"));
   offerRun(session);
+  tellPlace(() => placeOf(session));
   connectDelete(document, () => location.assign("/runs/"));
   aimTabs(session, document.querySelectorAll("a[data-page]"));
   showConnection(session, document.querySelector("#connection"));

@@ -1,3 +1,5 @@
+import {openSocket} from "../../lib/api.js";
+
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 8000;
 /** The server sends a message at least every two seconds; a connection that is silent for longer is dead. */
@@ -40,7 +42,7 @@ export class RunStream {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
     this.onState("connecting");
-    const socket = new WebSocket(this.#address());
+    const socket = openSocket(this.#address());
     this.socket = socket;
     this.#listen();
     socket.addEventListener("message", ({data}) => {

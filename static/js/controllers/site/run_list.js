@@ -49,7 +49,7 @@ export class RunList {
     if (!answer) return;
     const histogram = new Histogram();
     histogram.reset(answer);
-    replace(cell("trend"), html`<${Trend} histogram=${histogram} />`);
+    replace(cell("trend"), html`<${Trend} histogram=${histogram} title=${`Events of ${run.name}`} />`);
   }
 }
 

@@ -1,5 +1,6 @@
 import {doingWords, sentWords, whyTooMuch} from "../../model/shared/upload.js";
 import {connectDrop} from "./drop.js";
+import {sendForm} from "../../lib/api.js";
 import {element} from "../../lib/dom.js";
 import {gettext} from "../../lib/words.js";
 
@@ -51,15 +52,13 @@ class Upload {
     this.#say(problem);
     if (problem) return;
     this.button.disabled = true;
-    // Only this tells how much has been sent.
-    const request = new XMLHttpRequest();
-    request.upload.onprogress = ({loaded, total}) => this.#say(sentWords(loaded, total));
-    request.onprogress = () => this.#readLines(request);
-    request.onload = () => this.#end(request);
-    request.onerror = () => this.#fail(UNREACHABLE);
-    request.open("POST", this.form.action);
-    request.setRequestHeader("Accept", [LINES, "text/html"].join());
-    request.send(new FormData(this.form));
+    sendForm(this.form, {
+      accept: [LINES, "text/html"].join(),
+      onSent: (loaded, total) => this.#say(sentWords(loaded, total)),
+      onText: (request) => this.#readLines(request),
+      onEnd: (request) => this.#end(request),
+      onFail: () => this.#fail(UNREACHABLE),
+    });
   }
 
   #readLines(request) {

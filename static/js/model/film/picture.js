@@ -19,8 +19,8 @@ import {namesOf} from "./nodes.js";
 /** @type {Record<string, (picture: any, step: any, film: any) => any>} */
 const PAINTERS = {...FILTER_PAINTERS, ...DECISION_PAINTERS, ...BINDING_PAINTERS};
 
-/** @type {NodePicture} */
-const IDLE = {
+/** A node that no step has said anything about. @type {NodePicture} */
+export const IDLE = {
   look: "",
   order: null,
   marks: null,

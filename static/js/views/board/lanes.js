@@ -23,7 +23,7 @@ const LOOK = {
 /** The scheduling queue, one lane for each place of a pod without a node, and the claims. */
 export function LaneList({session}) {
   return html`
-    <aside class="lanes" aria-label=${gettext("Scheduling queue and claims")}><h2 class="vh">${gettext("Scheduling queue and claims")}</h2>
+    <aside class="lanes" data-picture=${gettext("Queue and claims")} aria-label=${gettext("Scheduling queue and claims")}><h2 class="vh">${gettext("Scheduling queue and claims")}</h2>
       <div class="queue">${Object.keys(LOOK).map((lane) => html`<${Lane} key=${lane} session=${session} lane=${lane} />`)}</div>
       <${ClaimLane} session=${session} />
     </aside>`;

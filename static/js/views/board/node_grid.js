@@ -90,7 +90,7 @@ function Cards({session, asked}) {
   const counts = deviceCounts(entities);
   const stale = Boolean(asked.evidence && sinceWords(asked.evidence, session.model));
   return html`
-    <div class="zones" style=${`--columns:${columns}`} onKeyDown=${moveAlong} onFocusIn=${({target}) => target.dataset.pod && setLast(target.dataset.pod)}>
+    <div class="zones" data-picture="Nodes" style=${`--columns:${columns}`} onKeyDown=${moveAlong} onFocusIn=${({target}) => target.dataset.pod && setLast(target.dataset.pod)}>
       ${zones.map(
         ({zone, names}) => html`
         <section class="zone" key=${zone} aria-label=${zoneLabel(zone)}>

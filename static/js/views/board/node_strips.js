@@ -26,7 +26,7 @@ export function Strips({session, asked}) {
   const popover = useInSight(open);
   const [, cell] = CELLS.find(([most]) => nodes.size <= most) ?? CELLS[CELLS.length - 1];
   return html`
-    <div class="zones strips">
+    <div class="zones strips" data-picture="Nodes">
       ${nodes.zones().map(
         ({zone, names}) => html`
         <section class="strip" key=${zone} aria-label=${zoneLabel(zone)}>

@@ -13,7 +13,7 @@ const SERIES = [
 export function Sparks({session}) {
   const {counters, at} = session.model;
   return html`
-    <section class="sparks" aria-label=${gettext("Counters")}><h2 title=${gettext("The last 20 seconds of virtual time")}>${gettext("Last 20 s")}</h2>
+    <section class="sparks" data-picture=${gettext("Counters")} aria-label=${gettext("Counters")}><h2 title=${gettext("The last 20 seconds of virtual time")}>${gettext("Last 20 s")}</h2>
       ${SERIES.map((series) => html`<${Spark} key=${series.title} ...${series} values=${counters.series(series.column, at)} />`)}
     </section>`;
 }

@@ -15,7 +15,7 @@ export function ClaimBoard({player}) {
   const volume = volumeOf(film.answer);
   return html`
     <div class="fm-gridhead"><h2>${gettext("Claim and volume")}</h2><p class="fm-legend"><span><i class="ln dash"></i>${gettext("assumed, in memory")}</span><span><i class="ln half"></i>${gettext("one side written")}</span><span><i class="ln"></i>${gettext("both sides agree")}</span></p></div>
-    <div class="fm-claim" tabindex="0" role="region" aria-label=${gettext("Claim and volume")}>
+    <div class="fm-claim" data-picture=${gettext("Claim and volume")} tabindex="0" role="region" aria-label=${gettext("Claim and volume")}>
       <div class="fm-pair">
         <${Doc} player=${player} id=${film.answer.entity} kind="PersistentVolumeClaim" />
         <div class=${`fm-line ${line}`}><i></i><i></i><span>${LINES[line]}</span></div>

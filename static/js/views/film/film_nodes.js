@@ -3,6 +3,7 @@ import {useEffect, useLayoutEffect, useRef} from "preact/hooks";
 import {html} from "../../lib/html.js";
 import {gettext, listText, ngettext} from "../../lib/words.js";
 import {beatMs} from "../../model/film/clock.js";
+import {IDLE} from "../../model/film/picture.js";
 import {podHealth} from "../../model/health/pod.js";
 import {hint, meters, wants, zoneLabel, zoneTitle} from "../../model/nodes/nodes.js";
 import {count, parseId, ratio} from "../../model/shared/format.js";
@@ -95,7 +96,7 @@ function Cards({player}) {
     keepInSight(box.current);
   }, [step.id]);
   return html`
-    <div class="fm-zones" ref=${box} tabindex="0" role="region" aria-label=${gettext("Nodes")} style=${`--columns:${columns}`}>${zones.map(
+    <div class="fm-zones" data-picture=${gettext("Nodes")} ref=${box} tabindex="0" role="region" aria-label=${gettext("Nodes")} style=${`--columns:${columns}`}>${zones.map(
       ({zone, names}) => html`
       <section class="fm-zone" key=${zone} aria-label=${zoneLabel(zone)}><h3 style=${`grid-row:span ${Math.ceil(names.length / columns)}`}>${zoneTitle(zone)}</h3>
         ${names.map((name) => html`<${Card} key=${name} player=${player} name=${name} shown=${player.picture.value.nodes[name]} />`)}</section>`,
@@ -111,21 +112,7 @@ function keepInSight(box) {
   if (inner.top < outer.top) box.scrollTop -= outer.top - inner.top;
 }
 
-const UNKNOWN = {
-  look: "",
-  order: null,
-  marks: null,
-  why: "",
-  full: "",
-  fits: false,
-  asks: false,
-  short: 0,
-  raw: null,
-  sum: null,
-  victims: [],
-};
-
-export function Card({player, name, shown = UNKNOWN}) {
+export function Card({player, name, shown = IDLE}) {
   const {model} = player;
   const node = model.entities.get(`node/${name}`);
   const pod = model.entities.get(`pod/${player.film.value.answer.pod}`);

@@ -16,7 +16,7 @@ export function FilmStrips({player}) {
   const cells = cellsOf(player.film.value, player.picture.value, player.only.value);
   const {chosen} = player.picture.value.far;
   return html`
-    <div class="fm-strips" tabindex="0" role="region" aria-label=${gettext("Nodes")}>${nodes.zones().map(
+    <div class="fm-strips" data-picture=${gettext("Nodes")} tabindex="0" role="region" aria-label=${gettext("Nodes")}>${nodes.zones().map(
       ({zone, names}) => html`
       <section key=${zone} aria-label=${zoneLabel(zone)}><h3>${zoneTitle(zone)}<small>${count(names.length)}</small></h3>
         <${Strip} zone=${zone} names=${names} cells=${cells} />

@@ -2,6 +2,7 @@ import {html} from "../../lib/html.js";
 import {gettext, ngettext} from "../../lib/words.js";
 import {partOf, ticks} from "../../model/run/timeline.js";
 import {count, moment, tick as tickText} from "../../model/shared/format.js";
+import {PictureButton} from "../picture/picture_dialog.js";
 import {Bars} from "../run/transport.js";
 import {Icon} from "../shared/mark.js";
 
@@ -11,7 +12,7 @@ export function FilmTransport({player}) {
   return html`
     <section class="transport fm-transport" aria-label=${gettext("Place in the run")}>
       <div class="keys"><a class="btn" href=${session.href("board", {cycle: null})}><${Icon} name="back" />${gettext("Back to the run")}</a>
-        <span class="small mute fm-goes">${runWords(session.run.value)}</span></div>
+        <span class="small mute fm-goes">${runWords(session.run.value)}</span> <${PictureButton} /></div>
       <${Place} player=${player} />
       <div class="tail micro mute right">${count(session.live.head.seq)}<br />${ngettext("event", "events", session.live.head.seq)}</div>
     </section>`;

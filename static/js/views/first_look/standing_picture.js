@@ -19,7 +19,7 @@ export function StandingPicture({session, look}) {
   const {zones, waiting, isLarge} = pictureOf(look);
   if (zones.length === 0) return null;
   return html`
-    <section class="panel fpic" aria-labelledby="stands"><div class="sechead"><h2 id="stands">${gettext("As it stands")}</h2><span class="note">${isLarge ? gettext("a cell is a node; its shade is the memory requested") : gettext("the bar is memory requested")}</span>
+    <section class="panel fpic" data-picture=${gettext("As it stands")} aria-labelledby="stands"><div class="sechead"><h2 id="stands">${gettext("As it stands")}</h2><span class="note">${isLarge ? gettext("a cell is a node; its shade is the memory requested") : gettext("the bar is memory requested")}</span>
         ${!isLarge && html`<ul class="legend end">${LEGEND.map(([name, words]) => html`<li key=${name}><span class="tiles"><i class=${name}></i></span>${words}</li>`)}</ul>`}</div>
       <div class=${`fzones${isLarge ? " large" : ""}`}>${zones.map(
         ({zone, nodes}) => html`

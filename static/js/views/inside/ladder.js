@@ -19,7 +19,7 @@ export function Ticks({steps, step}) {
   const x = (instant) => ((instant - from) / (to - from)) * WIDE;
   const ticks = ticksOf(steps, {at, node: entity, span: SPAN});
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Ticks")}><svg class="ticks" viewBox=${`0 0 ${WIDE} 52`} aria-hidden="true">
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Ticks")}><svg class="ticks" data-picture=${gettext("Ticks")} viewBox=${`0 0 ${WIDE} 52`} aria-hidden="true">
       <line x1="0" x2=${WIDE} y1="20" y2="20" class="base" />
       ${ticks.map(({at: tick, steps: own}) => html`<${Tick} key=${tick} x=${x(tick)} tick=${tick} isActive=${own.length > 0} />`)}
       <text x=${x(at) + 10} y="12" class="on">${wordsOf(step).outcome}</text>
@@ -39,7 +39,7 @@ export function Ladder({ladder, at}) {
   const high = 34 + rows.length * ROW;
   const {title} = operationLook({name: operation});
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Tries")}><svg class="ladder" viewBox=${`0 0 ${WIDE} ${high}`} role="img" aria-label=${ngettext("{title}: {count} try", "{title}: {count} tries", rows.length, {title})}>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Tries")}><svg class="ladder" data-picture=${gettext("Tries")} viewBox=${`0 0 ${WIDE} ${high}`} role="img" aria-label=${ngettext("{title}: {count} try", "{title}: {count} tries", rows.length, {title})}>
       ${gridOf(from, end).map(
         (instant) =>
           html`<g key=${instant}><line x1=${x(instant)} x2=${x(instant)} y1="16" y2=${high - 12} class="grid" /><text x=${x(instant)} y="11" class="mid">${tickLabel(instant, end, from)}</text></g>`,

@@ -96,7 +96,7 @@ function Lanes({moments}) {
   const y = (lane) => 30 + lanes.indexOf(lane) * STEP;
   const words = listText(moments.map(({at, lane, text}) => labelled(`${timeText(at)} ${lane}`, text)));
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Writes and looks")}><svg class="swim" viewBox=${`0 0 ${WIDE} ${lanes.length * STEP}`} role="img" aria-label=${words}>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Writes and looks")}><svg class="swim" data-picture=${gettext("Writes and looks")} viewBox=${`0 0 ${WIDE} ${lanes.length * STEP}`} role="img" aria-label=${words}>
       ${lanes.map((lane) => html`<g key=${lane}><text x="0" y=${y(lane) + 4} class="lname">${lane}</text><line x1=${LEFT - 8} x2=${WIDE} y1=${y(lane)} y2=${y(lane)} class="lane" /></g>`)}
       ${moments.map((each, place) => html`<${Wait} key=${place} moments=${moments} place=${place} x=${x} y=${y} room=${room} />`)}
       ${moments.map(

@@ -188,7 +188,7 @@ function Tree({tree: {zones}, order}) {
   const places = order.map((node) => at.get(node)).filter(Boolean);
   const [wide, tall] = [zones.length * COLUMN - 20, 24 + high * LINE];
   return html`
-    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Node tree")}><svg class="tree" style=${`width:${wide}px`} viewBox=${`0 0 ${wide} ${tall}`} role="img" aria-label=${gettext("Nodes are looked at in this order: {order}", {order: listText(order)})}>
+    <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Node tree")}><svg class="tree" data-picture=${gettext("Node tree")} style=${`width:${wide}px`} viewBox=${`0 0 ${wide} ${tall}`} role="img" aria-label=${gettext("Nodes are looked at in this order: {order}", {order: listText(order)})}>
       ${zones.map(
         (
           {zone, nodes},

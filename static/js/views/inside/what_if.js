@@ -74,7 +74,7 @@ function Plot({told, one}) {
     ({node}) => one.score.is_compared && drawn.lines.some(({nodes}) => nodes.includes(node)),
   );
   return html`
-    <svg viewBox=${`0 0 ${WIDE} ${TALL}`} aria-hidden="true">
+    <svg data-picture="What if" viewBox=${`0 0 ${WIDE} ${TALL}`} aria-hidden="true">
       ${grid.map((total) => html`<g key=${total}><line x1=${BOX.left} x2=${BOX.left + BOX.width} y1=${y(total)} y2=${y(total)} class="grid" /><text x=${BOX.left - 6} y=${y(total) + 3} class="last">${total}</text></g>`)}
       ${marks.map(({amount}) => html`<text key=${amount} x=${x(amount)} y=${TALL - 2} class="mid">${amountText(told.resource, amount)}</text>`)}
       ${drawn.lines.map(

@@ -7,6 +7,7 @@ import {eventText} from "../../model/shared/event_words.js";
 import {author, bytes, count, parseId, timeText} from "../../model/shared/format.js";
 import {LaneList} from "../board/lanes.js";
 import {NodeGrid} from "../board/node_grid.js";
+import {PictureButton} from "../picture/picture_dialog.js";
 import {isWaiting} from "../run/run_page.js";
 
 const MOST_DISKS = 30;
@@ -17,7 +18,7 @@ const TAGS = {pick: "choose", answer: "answer", chosen: gettext("your choice")};
 export function Picture({reader}) {
   const session = reader.session.value;
   return html`
-    <section class="scene" aria-label=${gettext("The run")}>
+    <section class="scene" data-picture=${gettext("The run")} aria-label=${gettext("The run")}>
       <${SceneHead} reader=${reader} session=${session} />
       ${reader.lesson.value.moments === null || !session || isWaiting(session) ? html`<${Computing} reader=${reader} session=${session} />` : html`<${Stage} reader=${reader} session=${session} />`}
     </section>`;
@@ -29,7 +30,7 @@ function SceneHead({reader, session}) {
   return html`
     <div class="scenehead"><b class="cut">${lesson.scenario}</b>
       ${run && html`<span class="micro mute">${gettext("{profile}, seed {seed}", {profile: run.profile, seed: run.seed})}</span>`}
-      ${session && lesson.moments !== null && html`<a class="small" href=${session.href("board")}>${gettext("Open this instant on the board")}</a>`}</div>
+      ${session && lesson.moments !== null && html`<a class="small" href=${session.href("board")}>${gettext("Open this instant on the board")}</a> <${PictureButton} />`}</div>
     ${lesson.problems?.length > 0 && html`<div class="past-banner long" role="status"><b>${gettext("This lesson was written for another version.")}</b><details><summary>${gettext("What its run does not show")}</summary><ul>${lesson.problems.map((each) => html`<li key=${each}>${each}</li>`)}</ul></details></div>`}`;
 }
 

@@ -34,7 +34,7 @@ export function Diagram({machine, tally, exists, moves, here, isEnding, onState}
   const edges = [...machine.edges].sort((a, b) => rank(a) - rank(b));
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("{title}, diagram", {title: machine.title})}>
-      <svg class="dia" viewBox="0 8 680 296" role="group" aria-label=${machine.title}>
+      <svg class="dia" data-picture=${machine.title} viewBox="0 8 680 296" role="group" aria-label=${machine.title}>
         ${(machine.dots ?? []).map(([x, y]) => html`<circle key=${x} cx=${x} cy=${y} r="5" class="outside" />`)}
         ${edges.map(
           (edge) => html`<${Edge} key=${edge.path} edge=${edge} light=${light} exists=${exists}

@@ -32,7 +32,7 @@ export function Operations({session, id, events}) {
       ${
         lanes.length === 0
           ? html`<p class="small mute">${gettext("No volume was attached, mounted, unmounted or detached here before {at}.", {at: timeText(at)})}</p>`
-          : html`<div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Operations timeline")}><div class="ops">
+          : html`<div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Operations timeline")}><div class="ops" data-picture=${gettext("Operations")}>
             <${Axis} axis=${axis} at=${at} />
             ${drawn.map((lane) => html`<${Lane} key=${lane.unique} lane=${lane} axis=${axis} at=${at} />`)}
             <div class="nowline" style=${`--at:${partOf(axis, at)}`}></div></div></div>`

@@ -18,7 +18,7 @@ export function Life({session, id, record}) {
   if (life.from === null) return null;
   const axis = axisOf(life, at);
   return html`
-    <section class="life" aria-label=${gettext("Life of the pod")}>
+    <section class="life" data-picture=${gettext("Life of the pod")} aria-label=${gettext("Life of the pod")}>
       <div class="axis" aria-hidden="true">${ticksBetween(axis.from, axis.to).map(
         ({at: when, part, last}, i) => html`
         <span key=${when} class=${last ? "now" : i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>

@@ -122,7 +122,7 @@ function Histories({result}) {
   const {axis, divergence} = result;
   const parted = divergence && percent(partOf(divergence.at, axis.to));
   return html`
-    <section class="sec histories" aria-label=${gettext("Histories")}>
+    <section class="sec histories" data-picture=${gettext("Histories")} aria-label=${gettext("Histories")}>
       <div class="sechead"><h2>${gettext("Histories")}</h2><span class="note">${divergence ? gettext("events over time, both on one axis; they diverge at {time}", {time: timeText(divergence.at)}) : gettext("events over time, both on one axis")}</span></div>
       ${["a", "b"].map((side) => html`<${History} key=${side} run=${result[side]} axis=${axis} counts=${axis[side]} parted=${parted} />`)}
       <div class="axis">${ticks(axis.to).map(({at, part}, i) => html`<span key=${at} class=${i % 2 === 1 ? "opt" : ""} style=${`left:${percent(part)}`}>${tickText(at, axis.to)}</span>`)}</div>

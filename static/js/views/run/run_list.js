@@ -12,10 +12,10 @@ export function RunStatus({status, worker}) {
   return html`<span class="state"><${Mark} name=${mark} family=${family} />${words}</span>`;
 }
 
-/** The number of events over the time of a run, as bars. */
-export function Trend({histogram}) {
+/** The number of events over the time of a run, as bars; `title` names it. */
+export function Trend({histogram, title}) {
   const {width, height} = TREND;
-  return html`<svg viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
+  return html`<svg data-picture=${title} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
     ${trendBars(histogram.bars(), width, height).map(
       (bar, i) =>
         html`<rect key=${i} x=${bar.x.toFixed(1)} y=${bar.y.toFixed(1)} width=${bar.width.toFixed(1)} height=${bar.height.toFixed(1)} />`,

@@ -5,6 +5,7 @@ import {gettext, listText, ngettext} from "../../lib/words.js";
 import {markLook, parseMoment, parseSeq, partOf, ticks} from "../../model/run/timeline.js";
 import {count, moment, tick as tickText, timeText} from "../../model/shared/format.js";
 import {READ_ONLY} from "../../model/shared/rights.js";
+import {PictureButton} from "../picture/picture_dialog.js";
 import {Icon, Mark} from "../shared/mark.js";
 import {ChangeMenu} from "./change_menu.js";
 import {KeysButton} from "./keys.js";
@@ -55,7 +56,7 @@ export function Transport({session}) {
             onClick=${() => session.commands.speed(speed)}>${text}</button>`,
           )}
         </div>
-        <${KeysButton} />
+        <${KeysButton} /><${PictureButton} />
         <${ChangeMenu} session=${session} />
       </div>
       <${Readout} session=${session} />

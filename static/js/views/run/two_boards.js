@@ -84,10 +84,10 @@ function toggle(session, pod) {
 /** Both clusters at the same moment; one board where they are the same. */
 export function Boards({session, result}) {
   if (isShared(result)) {
-    return html`<section class="boards one" aria-label=${gettext("The board of both")}><${Board} session=${session} letter="A = B" run=${result.a} other=${result.b} board=${result.boards.a} />
+    return html`<section class="boards one" data-picture=${gettext("The board of both")} aria-label=${gettext("The board of both")}><${Board} session=${session} letter="A = B" run=${result.a} other=${result.b} board=${result.boards.a} />
       <p class="small soft">${sharedWords(result)}</p></section>`;
   }
-  return html`<section class="boards" aria-label=${gettext("Both boards")}>${SIDES.map(
+  return html`<section class="boards" data-picture=${gettext("Both boards")} aria-label=${gettext("Both boards")}>${SIDES.map(
     (side) =>
       html`<${Board} key=${side} session=${session} letter=${side.toUpperCase()} run=${result[side]} board=${result.boards[side]} />`,
   )}</section>`;
@@ -142,7 +142,7 @@ export function WaitingLines({result}) {
   const upright = (at, name) =>
     html`<line class=${name} x1=${partOf(at, axis.to) * 600} x2=${partOf(at, axis.to) * 600} y1="0" y2="100" />`;
   return html`
-    <section class="waitinglines" aria-label=${gettext("Pods that wait")}><div class="sechead"><h2>${gettext("Pods that wait")}</h2><span class="note"><i class="key la"></i>#${a.id} <i class="key lb"></i>${listText([`#${b.id}`, gettext("at most {most}", {most: count(most)})])}</span></div>
+    <section class="waitinglines" data-picture=${gettext("Pods that wait")} aria-label=${gettext("Pods that wait")}><div class="sechead"><h2>${gettext("Pods that wait")}</h2><span class="note"><i class="key la"></i>#${a.id} <i class="key lb"></i>${listText([`#${b.id}`, gettext("at most {most}", {most: count(most)})])}</span></div>
       <svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img" aria-label=${gettext("Waiting pods over time in both runs")}>
         ${SIDES.map((side) => html`<path key=${side} class=${`l${side}`} d=${linePath(axis.waiting[side], box)} />`)}
         ${parted !== null && upright(parted, "part")}${upright(a.at, "head")}</svg>

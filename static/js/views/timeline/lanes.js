@@ -94,7 +94,7 @@ export function Lanes({session, trace, path}) {
   };
   const total = answer?.total ?? 0;
   return html`
-    <div class="tlscroll" ref=${scroll} onScroll=${() => trace.scrolled(scroll.current.scrollTop)}>
+    <div class="tlscroll" data-picture="Lanes of time" ref=${scroll} onScroll=${() => trace.scrolled(scroll.current.scrollTop)}>
       <div class="tlinner" style=${`height:${AXIS + total * ROW + ROW}px`}>
         <div class="tlcorner"></div>
         ${answer && html`<${Labels} trace=${trace} answer=${answer} path=${path} />`}

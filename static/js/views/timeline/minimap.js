@@ -37,7 +37,7 @@ export function Minimap({trace, path}) {
   const end = () => {
     held.current = "";
   };
-  return html`<div class="miniwrap"><canvas ref=${canvas} class="minimap" aria-hidden="true" title=${gettext("Drag to move the window, or its edges to change it")}
+  return html`<div class="miniwrap" data-picture=${gettext("The whole run")}><canvas ref=${canvas} class="minimap" aria-hidden="true" title=${gettext("Drag to move the window, or its edges to change it")}
     onPointerDown=${begin} onPointerMove=${(event) => held.current && drag(event)} onPointerUp=${end} onPointerCancel=${end} /></div>`;
 }
 
