@@ -1,19 +1,23 @@
 /** The lines of text that are seen on a page, where they stand and in which font. */
 import {cutTo} from "../../model/picture/caption.js";
 
-const measuring = document.createElement("canvas").getContext("2d");
+/** @type {CanvasRenderingContext2D | null} */
+let measuring = null;
+
+/** How large a text is in a font. @param {string} font as of a canvas */
+function measured(text, font) {
+  measuring ??= /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+  measuring.font = font;
+  return measuring.measureText(text);
+}
 
 /** How wide a text is in a font, in pixels. @param {string} font as of a canvas */
 export function widthIn(font) {
-  return (text) => {
-    if (!measuring) return 0;
-    measuring.font = font;
-    return measuring.measureText(text).width;
-  };
+  return (text) => measured(text, font).width;
 }
 
 /** The font of an element as a canvas wants it. */
-export function fontOf(style) {
+function fontOf(style) {
   return `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
 }
 
@@ -64,9 +68,7 @@ function cased(text, {textTransform, whiteSpace}) {
 
 /** From the top of a line to its base line. */
 function ascentOf(font, height) {
-  if (!measuring) return height;
-  measuring.font = font;
-  const {fontBoundingBoxAscent: above, fontBoundingBoxDescent: below} = measuring.measureText("x");
+  const {fontBoundingBoxAscent: above, fontBoundingBoxDescent: below} = measured("x", font);
   return (height - above - below) / 2 + above;
 }
 
