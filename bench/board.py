@@ -7,7 +7,6 @@ at full speed. Baseline: the same board before the run plays.
 """
 
 import asyncio
-import shutil
 import time
 from typing import Any
 from urllib.request import urlopen
@@ -15,6 +14,7 @@ from urllib.request import urlopen
 import orjson
 from websockets.asyncio.client import connect
 
+from bench.browser import find_browser, opened
 from bench.servers import Servers, origin_of, servers, store_run
 from bench.size import usual
 from bench.table import Row, median
@@ -71,7 +71,7 @@ def bench(full: bool = False) -> list[Row]:
 
 
 # Runs in the page before its own scripts.
-_WATCH = """
+WATCH = """
 window.seen = {frames: 0};
 const Socket = WebSocket;
 window.WebSocket = class extends Socket {
@@ -89,21 +89,16 @@ const count = () => { seen.frames += 1; requestAnimationFrame(count); };
 requestAnimationFrame(count);
 """
 _SECONDS = 5
-_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
 def _drawn(stack: Servers, run: Any) -> list[Row]:
     """What the browser itself makes of it; nothing without a Chromium."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
+    path = find_browser()
+    if path is None:
         return []
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=list(_FLAGS))
+    with opened(path) as browser:
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.add_init_script(_WATCH)
+        page.add_init_script(WATCH)
         page.goto(f"http://127.0.0.1:{stack.port}/runs/{run.pk}/")
         page.wait_for_function("() => seen.drawn")
         took = page.evaluate("seen.drawn - seen.state") / 1_000
@@ -114,7 +109,6 @@ def _drawn(stack: Servers, run: Any) -> list[Row]:
         beyond = f"() => Number(document.querySelector('#seq').value) > {NODES + PODS}"
         page.wait_for_function(beyond)
         playing = _frames(page)
-        browser.close()
     return [
         Row(name="Chromium: first state to drawn", figure=took, unit="s", aim=1, at_least=False),
         Row(
