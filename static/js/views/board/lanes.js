@@ -1,3 +1,5 @@
+import {useRef} from "preact/hooks";
+
 import {html} from "../../lib/html.js";
 import {gettext, labelled, listText, ngettext, sentences} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
@@ -6,9 +8,12 @@ import {DRAWN, backoffLeft} from "../../model/pods/lanes.js";
 import {eventText} from "../../model/shared/event_words.js";
 import {count, duration, parseId} from "../../model/shared/format.js";
 import {holdWords} from "../../model/shared/terminating.js";
+import {useRowsInSight} from "../shared/in_sight.js";
 import {FilmLink, volumesHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
 
+/** The height of a row in pixels, at least. */
+const ROW = 24;
 const RING = 2 * Math.PI * 5;
 
 const LOOK = {
@@ -22,14 +27,17 @@ const LOOK = {
 
 /** The scheduling queue, one lane for each place of a pod without a node, and the claims. */
 export function LaneList({session}) {
+  /** @type {{current: any}} */
+  const queue = useRef(null);
+  const inSight = Math.min(DRAWN, useRowsInSight(queue, ROW));
   return html`
     <aside class="lanes" data-picture=${gettext("Queue and claims")} aria-label=${gettext("Scheduling queue and claims")}><h2 class="vh">${gettext("Scheduling queue and claims")}</h2>
-      <div class="queue">${Object.keys(LOOK).map((lane) => html`<${Lane} key=${lane} session=${session} lane=${lane} />`)}</div>
+      <div class="queue" ref=${queue}>${Object.keys(LOOK).map((lane) => html`<${Lane} key=${lane} session=${session} lane=${lane} most=${inSight} />`)}</div>
       <${ClaimLane} session=${session} />
     </aside>`;
 }
 
-function Lane({session, lane}) {
+function Lane({session, lane, most}) {
   const {title, mark, family, key} = LOOK[lane];
   const {lanes, entities} = session.model;
   const size = lanes.size(lane);
@@ -44,10 +52,12 @@ function Lane({session, lane}) {
         <span class="key">${flying ? html`<a href=${session.href("inside-scheduler", {pod: flying})} title=${gettext("Inside of this cycle")}>${note}</a> <${FilmLink} session=${session} cycle=${cycle} pod=${flying} />` : size > 0 || lane === "in_flight" ? note : ""}</span></header>
       ${
         size > 0 &&
-        html`<ol>${lanes.first(lane).map(
-          ([id, pod], i) => html`<li key=${size > DRAWN ? i : id}>
+        html`<ol style=${`padding-bottom:${Math.max(0, Math.min(DRAWN, size) - most) * ROW}px`}>${lanes
+          .first(lane, most)
+          .map(
+            ([id, pod], i) => html`<li key=${size > DRAWN ? i : id}>
         <${Item} session=${session} lane=${lane} id=${id} pod=${pod} order=${i + 1} selected=${id === selected} /></li>`,
-        )}</ol>`
+          )}</ol>`
       }
       ${size > DRAWN && html`<p class="more micro mute">${gettext("and {size} more", {size: count(size - DRAWN)})}</p>`}
     </section>`;

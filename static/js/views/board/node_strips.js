@@ -17,12 +17,14 @@ const CELLS = [
   [Infinity, 8],
 ];
 const TABLE_MS = 250;
-const TABLE_ROWS = 200;
+/** The rows of the table: those around the node that the arrow keys are at. */
+const TABLE_ROWS = 60;
 
 /** Large clusters: a strip of small cells per zone, one cell per node. */
 export function Strips({session, asked}) {
   const [open, setOpen] = useState(/** @type {{name: string, x: number, y: number} | null} */ (null));
   const {nodes, entities} = session.model;
+  const [focused, setFocused] = useState("");
   const popover = useInSight(open);
   const [, cell] = CELLS.find(([most]) => nodes.size <= most) ?? CELLS[CELLS.length - 1];
   return html`
@@ -31,10 +33,10 @@ export function Strips({session, asked}) {
         ({zone, names}) => html`
         <section class="strip" key=${zone} aria-label=${zoneLabel(zone)}>
           <h3><span>${zoneTitle(zone)}</span><span class="n">${count(names.length)}</span></h3>
-          <${Strip} session=${session} asked=${asked} names=${names} cell=${cell} zone=${zone} open=${open} onOpen=${setOpen} />
+          <${Strip} session=${session} asked=${asked} names=${names} cell=${cell} zone=${zone} open=${open} onOpen=${setOpen} onFocus=${setFocused} />
         </section>`,
       )}
-      <${NodeTable} session=${session} asked=${asked} />
+      <${NodeTable} session=${session} asked=${asked} around=${focused} />
       ${
         open &&
         (entities.has(`node/${open.name}`) || nodes.pods.get(open.name)?.size > 0) &&
@@ -48,13 +50,13 @@ export function Strips({session, asked}) {
 }
 
 /** The nodes of one zone on a canvas. */
-function Strip({session, asked, names, cell, zone, open, onOpen}) {
+function Strip({session, asked, names, cell, zone, open, onOpen, onFocus}) {
   /** @type {{current: any}} */
   const canvas = useRef(null);
   const [width, setWidth] = useState(0);
   const [, repaint] = useState(0);
   const [focus, setFocus] = useState(-1);
-  const drawn = useRef({base: "", cells: []});
+  const drawn = useRef({base: "", cells: [], nodes: [], evidence: null});
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry.contentRect.width)));
     observer.observe(canvas.current.parentElement);
@@ -82,7 +84,7 @@ function Strip({session, asked, names, cell, zone, open, onOpen}) {
   };
   const hit = (event) => cellAt(layout, event.offsetX, event.offsetY);
   return html`<div class="stripbox"><canvas ref=${canvas} tabindex="0" role="img"
-    aria-label=${ngettext("{count} node of {zone}; arrow keys move, Enter opens. A table of all nodes follows.", "{count} nodes of {zone}; arrow keys move, Enter opens. A table of all nodes follows.", names.length, {zone: zoneTitle(zone)})}
+    aria-label=${ngettext("{count} node of {zone}; arrow keys move, Enter opens. A table of the nodes around follows; the page Nodes lists all.", "{count} nodes of {zone}; arrow keys move, Enter opens. A table of the nodes around follows; the page Nodes lists all.", names.length, {zone: zoneTitle(zone)})}
     style=${`width:${width}px;height:${layout.height}px`}
     onClick=${(event) => show(hit(event))}
     onMouseMove=${(event) => {
@@ -90,8 +92,11 @@ function Strip({session, asked, names, cell, zone, open, onOpen}) {
     }}
     onKeyDown=${(event) => {
       const move = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: layout.columns, ArrowUp: -layout.columns}[event.key];
-      if (move) setFocus(Math.min(names.length - 1, Math.max(0, focus + move)));
-      else if (event.key === "Enter") show(focus);
+      if (move) {
+        const next = Math.min(names.length - 1, Math.max(0, focus + move));
+        setFocus(next);
+        onFocus(names[next]);
+      } else if (event.key === "Enter") show(focus);
       else if (event.key === "Escape") onOpen(null);
       else return;
       event.preventDefault();
@@ -121,6 +126,7 @@ function draw(canvas, drawn, {layout, session, asked, names, framed}) {
   if (drawn.base !== base) {
     drawn.base = base;
     drawn.cells = [];
+    drawn.nodes = [];
     canvas.width = Math.round(layout.width * scale);
     canvas.height = Math.round(layout.height * scale);
     context.setTransform(scale, 0, 0, scale, 0, 0);
@@ -128,8 +134,13 @@ function draw(canvas, drawn, {layout, session, asked, names, framed}) {
   const ink = palette(theme);
   const size = layout.cell - 1;
   const {byName} = session.model.nodes;
+  // A node that is the same object as before looks the same, for the same evidence.
+  const isSame = drawn.evidence === asked.evidence;
+  drawn.evidence = asked.evidence;
   for (let i = 0; i < names.length; i += 1) {
     const node = byName.get(names[i]);
+    if (isSame && i in drawn.cells && drawn.nodes[i] === node) continue;
+    drawn.nodes[i] = node;
     const cell = verdictOf(asked.evidence, names[i])?.kind ?? Math.round(size * fullness(node ?? {}));
     if (cell === drawn.cells[i]) continue;
     drawn.cells[i] = cell;
@@ -188,41 +199,48 @@ function palette(theme) {
   return palettes.get(theme);
 }
 
-/** The content of the canvas as a table for screen readers, written some rows at a time. */
-function NodeTable({session, asked}) {
+/** Some of the canvas as a table for screen readers: the nodes around one. */
+function NodeTable({session, asked, around}) {
   const body = useRef(null);
-  const latest = useRef({session, asked});
-  latest.current = {session, asked};
+  const latest = useRef({session, asked, around});
+  latest.current = {session, asked, around};
   useEffect(() => {
-    let next = 0;
-    const timer = setInterval(() => {
-      next = writeRows(body.current, next, latest.current);
-    }, TABLE_MS);
+    const timer = setInterval(() => writeRows(body.current, latest.current), TABLE_MS);
     return () => clearInterval(timer);
   }, []);
   return html`
     <div class="vh nodetable" role="table" aria-label=${gettext("Nodes")} aria-rowcount=${session.model.nodes.size + 1}>
-      <div role="row"><span role="columnheader">${gettext("Node")}</span><span role="columnheader">${gettext("Zone")}</span>
+      <div role="row" aria-rowindex="1"><span role="columnheader">${gettext("Node")}</span><span role="columnheader">${gettext("Zone")}</span>
         <span role="columnheader">${gettext("State")}</span></div>
       <div role="rowgroup" ref=${body}></div></div>`;
 }
 
-/** Write some rows from `start`. Returns where the next ones begin. */
-function writeRows(body, start, {session, asked}) {
-  const {nodes} = session.model;
-  const all = nodes.zones().flatMap(({zone, names}) => names.map((name) => [name, zone]));
-  while (body.childElementCount > all.length) body.lastElementChild.remove();
-  const end = Math.min(all.length, start + TABLE_ROWS);
-  let row = body.children[start];
-  for (let i = start; i < end; i += 1) {
-    row ??= newRow(body);
-    const [name, zone] = all[i];
+/** Write the rows around a node, what has changed in them. */
+function writeRows(body, {session, asked, around}) {
+  const {place, shown} = nodesAround(session.model.nodes.zones(), around);
+  while (body.childElementCount > shown.length) body.lastElementChild.remove();
+  while (body.childElementCount < shown.length) newRow(body);
+  for (const [i, [name, zone]] of shown.entries()) {
+    const row = body.children[i];
+    if (row.ariaRowIndex !== String(place + i + 2)) row.ariaRowIndex = String(place + i + 2);
     write(row.children[0], name);
-    write(row.children[1], zone);
+    write(row.children[1], zoneTitle(zone));
     write(row.children[2], cellText(session, asked, name));
-    row = row.nextElementSibling;
   }
-  return end === all.length ? 0 : end;
+}
+
+/** Some nodes around one, as [name, zone], and the place of the first among all. */
+function nodesAround(zones, around) {
+  let before = 0;
+  for (const {zone, names} of zones) {
+    const found = around === "" ? 0 : names.indexOf(around);
+    if (found >= 0) {
+      const first = Math.max(0, found - TABLE_ROWS / 2);
+      return {place: before + first, shown: names.slice(first, first + TABLE_ROWS).map((name) => [name, zone])};
+    }
+    before += names.length;
+  }
+  return {place: 0, shown: []};
 }
 
 function write(cell, text) {

@@ -171,22 +171,19 @@ function scrubbed(input, end) {
   return input.value === input.max ? end : Number(input.value) * 1e6;
 }
 
-/** How much happened when, as bars; those up to `shown` are past. */
+/** How much happened when, as bars; those up to `shown` are past. Two shapes, because each of many would be laid out anew. */
 export function Bars({histogram, shown}) {
   const bars = histogram.bars();
+  const past = bars.filter(({start}) => shown !== null && start <= shown);
   return html`
     <svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
-      ${bars.map(
-        ({
-          x,
-          width,
-          height,
-          start,
-        }) => html`<rect key=${start} class=${shown !== null && start <= shown ? "past" : "ahead"}
-        x=${(x * 600).toFixed(1)} width=${Math.max(1, width * 600 * 0.8).toFixed(1)}
-        y=${(20 - Math.max(1, height * 20)).toFixed(1)} height=${Math.max(1, height * 20).toFixed(1)} />`,
-      )}
+      <path class="past" d=${past.map(barPath).join("")} /><path class="ahead" d=${bars.slice(past.length).map(barPath).join("")} />
     </svg>`;
+}
+
+function barPath({x, width, height}) {
+  const [wide, high] = [Math.max(1, width * 600 * 0.8), Math.max(1, height * 20)];
+  return `M${(x * 600).toFixed(1)} 20v${(-high).toFixed(1)}h${wide.toFixed(1)}v${high.toFixed(1)}z`;
 }
 
 function EventMark({mark, end}) {

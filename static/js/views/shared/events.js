@@ -1,27 +1,34 @@
+import {useRef} from "preact/hooks";
+
 import {html} from "../../lib/html.js";
 import {gettext, ngettext} from "../../lib/words.js";
 import {eventText, withEvictors} from "../../model/shared/event_words.js";
-import {author, moment, parseId} from "../../model/shared/format.js";
+import {author, count, moment, parseId} from "../../model/shared/format.js";
+import {useRowsInSight} from "./in_sight.js";
 import {CycleLink, FilmLink, ObjectLink} from "./links.js";
 
-// More would not be visible, and each is laid out again with every frame.
-const DRAWN_EVENTS = 30;
+/** The height of a row in pixels. */
+const ROW = 25;
 const LISTED_EVENTS = 40;
 
 /** The newest events up to what is shown, newest first. */
 export function EventList({session}) {
   const {events} = session.model.run;
+  /** @type {{current: any}} */
+  const scroll = useRef(null);
+  const inSight = useRowsInSight(scroll, ROW);
   return html`
     <section class="events" aria-label=${gettext("Events")}>
       <div class="foothead"><h2>${gettext("Events")}</h2><span class="micro mute">${gettext("newest first")}</span>
         <a href=${session.href("timeline")}>${gettext("Open timeline")}</a></div>
-      <div class="evscroll" tabindex="0" role="region" aria-label=${gettext("Newest events")}>
+      <div class="evscroll" ref=${scroll} tabindex="0" role="region" aria-label=${gettext("Newest events")}>
       <table class="ev"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
         <thead class="vh"><tr><th>${gettext("Seq")}</th><th>${gettext("Time in seconds")}</th><th>${gettext("Component")}</th><th>${gettext("Object")}</th><th>${gettext("What happened")}</th></tr></thead>
         <tbody>${withEvictors(events)
-          .slice(0, DRAWN_EVENTS)
+          .slice(0, Math.min(LISTED_EVENTS, inSight))
           .map((event, i) => html`<${Row} key=${i} session=${session} event=${event} now=${i === 0} />`)}</tbody>
       </table>
+      <div style=${`height:${Math.max(0, Math.min(LISTED_EVENTS, events.length) - inSight) * ROW}px`}></div>
       ${events.length === 0 && html`<p class="empty small mute">${gettext("Nothing has happened yet. Press Play, or step one event.")}</p>`}
       </div>
     </section>`;
