@@ -60,10 +60,15 @@ class SoftCounts:
 
 @dataclass(slots=True)
 class ScoreState:
-    """Soft constraints as they are counted; rows that are ignored."""
+    """Soft constraints as they are counted.
+
+    `ignored` says of each place among the rows that are scored whether it lacks a label, `has_labels`
+    the opposite of each row of the table.
+    """
 
     soft: list[SoftCounts]
     ignored: BoolArray
+    has_labels: BoolArray
 
 
 class SpreadScores:
@@ -94,7 +99,8 @@ class SpreadScores:
             len(looked_at) if one.topology_key == HOSTNAME else self._count_domains(one, looked_at)
             for one in constraints.soft
         ]
-        return ScoreState(self._soft_counts(state, constraints, sizes, scored), ~has_labels)
+        soft = self._soft_counts(state, constraints, sizes, scored)
+        return ScoreState(soft, ~has_labels, scored)
 
     def score(self, counted: ScoreState, rows: IntArray) -> IntArray:
         """The weighted number of matching pods near the node: less is better."""
@@ -106,7 +112,7 @@ class SpreadScores:
 
     def arithmetic(self, counted: ScoreState, row: int) -> Terms:
         """Of each constraint the matching pods, and what they add in thousandths."""
-        if counted.ignored.item(row):
+        if not counted.has_labels.item(row):
             return Terms((Term("lacks a topology label", 0),), 0)
         terms: list[Term] = []
         for one in counted.soft:
