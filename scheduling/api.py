@@ -16,18 +16,20 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engine.diagnosis.path.shorter import NAMES
 from engine.diagnosis.path.steps import FAMILIES
 from engine.diagnosis.why import KIND_OF
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineParts, EngineView
+from kscope.runs.web.api.answer_schema import answer_schema
 from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.rest import RestView
 from scheduling.drain import drain_preview
 from scheduling.findings.agreement import VERDICTS, agreement
 from scheduling.models import SchedulingAttempt
-from scheduling.paths import pod_path
+from scheduling.paths import PathTrials, pod_path, tried_by_id
 from scheduling.selectors import (
     attempt_evidence_by_id,
     checks_by_id,
@@ -151,6 +153,19 @@ _SUM = {
     "family": serializers.CharField(),
     "sum": serializers.IntegerField(help_text="virtual nanoseconds"),
 }
+_CHANGE = {
+    "name": serializers.ChoiceField(choices=NAMES),
+    "objects": serializers.ListField(
+        child=serializers.CharField(), help_text="what would have to be otherwise"
+    ),
+    "saves": serializers.IntegerField(help_text="ns, at most"),
+    "known": serializers.CharField(help_text="record: read from the events"),
+    "amount": serializers.IntegerField(
+        allow_null=True, help_text="the grace in seconds, or the priority that is enough"
+    ),
+    "seq": serializers.IntegerField(allow_null=True, help_text="a fork after it can try it"),
+    "commands": serializers.ListField(child=serializers.DictField()),
+}
 _PATH = {
     "seq": serializers.IntegerField(help_text="the newest event that was looked at"),
     "pod": serializers.CharField(),
@@ -159,6 +174,7 @@ _PATH = {
     "open": serializers.BooleanField(help_text="whether it neither runs nor has ended"),
     "steps": inline_serializer("PathStep", _STEP, many=True),
     "sums": inline_serializer("PathSum", _SUM, many=True),
+    "shorter": inline_serializer("PathChange", _CHANGE, many=True),
 }
 
 
@@ -174,6 +190,21 @@ class PodPath(RestView):
         """Its critical path: steps without gap or overlap. docs/timeline.md has their names."""
         run = found_run(request, run_id)
         return Response(pod_path(run, f"{namespace}/{name}", seq=whole_number(request, "seq")))
+
+
+class PodPathTrials(EngineView):
+    """The changes that would have shortened the path of a pod, each tried in a fork."""
+
+    @extend_schema(
+        operation_id="runs_pods_path_trials",
+        parameters=[OpenApiParameter("seq", int, description="as seen after this event")],
+        responses=answer_schema(PathTrials, "Path"),
+    )
+    def get(self, request: Request, run_id: int, namespace: str, name: str) -> EngineAnswer:
+        """Those that a command can make, once the pod is bound, in a cluster that is not large."""
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        arguments = {"run_id": run.pk, "pod": f"{namespace}/{name}", "seq": seq}
+        return EngineAnswer(Question(tried_by_id, arguments, run.pk, lasts=seq is not None))
 
 
 class RunChecks(EngineView):

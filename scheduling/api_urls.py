@@ -33,6 +33,11 @@ urlpatterns = [
         api.PodPath.as_view(),
         name="api-pod-path",
     ),
+    path(
+        "runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/trials/",
+        api.PodPathTrials.as_view(),
+        name="api-pod-path-trials",
+    ),
     path("runs/<int:run_id>/first-look/", api.FirstLook.as_view(), name="api-first-look"),
     path("runs/<int:run_id>/triage/", api.RunTriage.as_view(), name="api-triage"),
     path(

@@ -41,7 +41,7 @@ def critical_path(record: Record, pod: str, *, now: int) -> Path | None:
         own = own[: own.index(last) + 1]
     line = Line(pod, own[0].at, last.at if last else now, last)
     _fill(record, own, line)
-    return Path(pod, own[0].at, line.end, last is None, tuple(line.steps))
+    return Path(pod, own[0].at, line.end, last is None, tuple(line.steps), own[0].seq)
 
 
 def _newest(own: list[Event]) -> list[Event]:

@@ -63,13 +63,17 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The steps of *pod* from `start` to `end`; `is_open` while it neither runs nor has ended."""
+    """The steps of *pod* from `start` to `end`; `is_open` while it neither runs nor has ended.
+
+    `born` is the event that created it.
+    """
 
     pod: str
     start: int
     end: int
     is_open: bool
     steps: tuple[Step, ...]
+    born: int
 
     def to_dict(self) -> dict[str, Any]:
         """The path as REST gives it; `sums` are nanoseconds by name, the largest first."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from engine.cluster.cluster import Cluster
 from engine.input.loader import load_paths
 from engine.input.scenario import Scenario
 from engine.kernel.latency import Latency
@@ -15,6 +16,22 @@ _LATENCIES = {"attach": (3000, 4500), "mount_device": (700, 700), "mount": (150,
 
 @cache
 def csi_surge() -> Played:
+    """The demo played: see `_scenario`."""
+    return Played(_scenario())
+
+
+def csi_surge_after(seq: int) -> Cluster:
+    """Its cluster just after the callback that recorded event *seq*, not played further."""
+    scenario = _scenario()
+    cluster = Cluster.create(
+        scenario, profile=scenario.profile, seed=scenario.seed, tie_break="random"
+    )
+    while cluster.recorder.seq < seq and cluster.next_at is not None:
+        cluster.advance(cluster.next_at, max_steps=1)
+    return cluster
+
+
+def _scenario() -> Scenario:
     """Attaching takes 3 to 4.5 s, mounting a device 0.7 s, mounting it for a pod 0.15 s."""
     name = "checkout-surge"
     before = Scenario.from_load(load_paths([FOLDER / f"{name}.yaml"]), name=name)
@@ -22,7 +39,7 @@ def csi_surge() -> Played:
         name: Latency("uniform" if low < high else "fixed", low * MILLISECOND, high * MILLISECOND)
         for name, (low, high) in _LATENCIES.items()
     }
-    scenario = replace(
+    return replace(
         before,
         objects=tuple(_with_csi(each) for each in before.objects),
         steps=tuple(
@@ -31,7 +48,6 @@ def csi_surge() -> Played:
         ),
         latencies={**before.latencies, **drawn},
     )
-    return Played(scenario)
 
 
 def _with_csi(manifest: dict[str, Any]) -> dict[str, Any]:

@@ -162,6 +162,7 @@ RULES = {
     "api/runs/<int:run_id>/timeline/": READ,
     "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/": READ,
     "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/": READ,
+    "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/trials/": READ,
     "api/runs/<int:run_id>/why/<path:entity>/": READ,
     "api/runs/<int:run_id>/claims/<str:namespace>/<str:name>/candidates/": READ,
     "api/runs/<int:run_id>/volumes/<str:name>/claimants/": READ,

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from engine.diagnosis.path.critical_path import critical_path
+from engine.diagnosis.path.shorter import changes_of
 from engine.kernel.recorder import Event
 from kscope.runs.models import Run, RunEvent
 from tests.scenarios.inside.held_record import HeldRecord
@@ -35,7 +36,9 @@ def test_stored_and_held_events_tell_one_path(client: Client, driven: Run) -> No
             if path is None:
                 assert answer.status_code == 404
             else:
-                assert answer.json() == {"seq": seq, **path.to_dict()}
+                changes = changes_of(held, pod, path.steps, born=path.born)
+                shorter = [change.to_dict() for change in changes]
+                assert answer.json() == {"seq": seq, **path.to_dict(), "shorter": shorter}
 
 
 def test_path_of_an_unknown_pod_is_refused(client: Client, driven: Run) -> None:
