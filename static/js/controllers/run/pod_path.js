@@ -9,6 +9,8 @@ export class PodPath {
     this.session = session;
     /** The newest answer, null while there is none. @type {import("@preact/signals").Signal<any>} */
     this.path = signal(null);
+    /** What came of its changes in forks, null while that is not known. @type {import("@preact/signals").Signal<any[] | null>} */
+    this.trials = signal(null);
     /** What the server said instead of an answer. */
     this.problem = signal("");
     this.key = "";
@@ -26,7 +28,7 @@ export class PodPath {
       if (key === this.key) return;
       const isOther = this.path.value?.pod !== id;
       this.key = key;
-      if (isOther) this.path.value = null;
+      if (isOther) [this.path.value, this.trials.value] = [null, null];
       if (!isOther && !past && this.timer) return;
       clearTimeout(this.timer ?? undefined);
       this.timer = setTimeout(() => this.#ask(), isOther || past ? 0 : REST_MS);
@@ -45,10 +47,19 @@ export class PodPath {
       if (session.selection.pod.value !== id) return;
       this.path.value = path;
       this.problem.value = "";
+      // Forks take a while, and say the same of a path that has ended.
+      if (!path.open && this.trials.value === null) void this.#try(id, `pods/${address}/path/trials/`, path);
     } catch (error) {
       if (this.key !== key) return;
       this.path.value = null;
       this.problem.value = error.message;
     }
+  }
+
+  /** Ask what its changes come to in forks; without an answer the limits stand. */
+  async #try(id, address, {seq, shorter}) {
+    if (!shorter?.some(({commands}) => commands.length > 0)) return;
+    const answer = await this.session.api.get(address, {seq}).catch(() => null);
+    if (answer && this.session.selection.pod.value === id) this.trials.value = answer.tried;
   }
 }

@@ -3,7 +3,9 @@ import {gettext, sentences} from "../../lib/words.js";
 import {pathExtent, pathTitle, share, stepTitle, sumTitle} from "../../model/run/path.js";
 import {duration, parseId} from "../../model/shared/format.js";
 import {notACause, sumDetail} from "../../model/timeline/summary.js";
+import {changesShown, promiseOf, savedWords} from "../../model/timeline/shorter.js";
 import {ObjectLink} from "../shared/links.js";
+import {TryInFork} from "../why/try_in_fork.js";
 
 /** What the chosen pod waited for, summed by kind; without one, the pods that waited longest. */
 export function Side({session, trace}) {
@@ -56,6 +58,19 @@ function Sums({session, trace, path}) {
       )}</ol>
       <p class="segsum num"><b>${duration(path.to - path.from)}</b><span>${pathExtent(path)}</span></p></section>
     ${aside && html`<section><h3>${gettext("What is not a cause")}</h3><p class="small soft">${aside}</p></section>`}
+    <${Shorter} session=${session} trace=${trace} path=${path} />
     ${path.open && html`<section><h3>${gettext("Now")}</h3><p class="small soft">${sentences([gettext("It waits: {step}.", {step: stepTitle(path.steps.at(-1))}), path.steps.at(-1).message])}</p></section>`}
     <section class="small"><${ObjectLink} session=${session} id=${path.pod}>${gettext("Open {name}", {name: parseId(path.pod).name})}<//></section>`;
+}
+
+/** Changes that would have made the path shorter, how much each saves, and how that is known. */
+function Shorter({session, trace, path}) {
+  const changes = changesShown(path, trace.podPath.trials.value);
+  if (changes.length === 0) return null;
+  return html`
+    <section><h3>What would have shortened it</h3><ul class="would">${changes.map(
+      (change) => html`
+      <li key=${`${change.name} ${change.objects}`}><span>${change.title}<span class="mute">${savedWords(change)}</span></span>
+        ${change.seq !== null && change.commands.length > 0 && html`<${TryInFork} session=${session} id=${path.pod} commands=${change.commands} seq=${change.seq} trial=${promiseOf(change)} />`}</li>`,
+    )}</ul></section>`;
 }
