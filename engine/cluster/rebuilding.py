@@ -17,12 +17,13 @@ from engine.cluster.initial_objects import API_SERVER
 from engine.cluster.replicas import SchedulerReplicas
 from engine.cluster.storage_actors import KUBELET, VolumeActors
 from engine.controllers.actors import WorkloadActors
+from engine.framework.pods.pod_info import PodInfo
 from engine.kernel.boundary import Blame, Frame
-from engine.kubelet.volume_manager.manager import NodeVolumeManager
-from engine.kubelet.worker import Worker
+from engine.objects.kinds import entity_id
 from engine.objects.objects import ApiObject, Node, Pod, from_manifest
 from engine.scheduler.cycle.watches import COMPONENT as SCHEDULER
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
+from engine.storage.plugins.spec import VolumeSpec
 
 _RUN: Final = "run"
 _NODE: Final = "node/"
@@ -198,20 +199,19 @@ def _held(frames: Sequence[Frame], process: str) -> tuple[str, str] | None:
     return None
 
 
-def _queued(frame: Frame) -> QueuedPodInfo | None:
-    """The pod of a scheduling or binding cycle."""
-    for name in ("queued", "attempt", "binding"):
+def _queued(frame: Frame) -> QueuedPodInfo | PodInfo | None:
+    """The pod of a scheduling or binding cycle, or the one that a pass over the queue has come to."""
+    for name in ("queued", "attempt", "binding", "info"):
         found: Any = frame.variables.get(name)
         queued = getattr(found, "queued", found)
-        if isinstance(queued, QueuedPodInfo):
+        if isinstance(queued, QueuedPodInfo | PodInfo):
             return queued
     return None
 
 
 def _pods(frame: Frame) -> Iterator[Pod]:
-    for name in ("worker", "pod"):
-        found: Any = frame.variables.get(name)
-        pod = found.pod if isinstance(found, Worker) else found
+    for found in (frame.variables.get(name) for name in ("worker", "pod", "volume")):
+        pod = getattr(found, "pod", found)
         if isinstance(pod, Pod):
             yield pod
 
@@ -219,10 +219,9 @@ def _pods(frame: Frame) -> Iterator[Pod]:
 def _node_names(frame: Frame) -> Iterator[str]:
     yield from (pod.node_name for pod in _pods(frame) if pod.node_name)
     for found in (_self(frame), frame.variables.get("node"), frame.variables.get("manager")):
-        if isinstance(found, NodeVolumeManager):
-            yield found.node
-        elif isinstance(found, Node):
-            yield found.name
+        name = found.name if isinstance(found, Node) else getattr(found, "node", None)
+        if isinstance(name, str) and name:
+            yield name
 
 
 def _subject(frames: Sequence[Frame]) -> str:
@@ -232,21 +231,39 @@ def _subject(frames: Sequence[Frame]) -> str:
         if queued is not None:
             return f"pod/{queued.key}"
         for found in frame.variables.get("args", ()):
-            found = getattr(found, "new", getattr(found, "pod", found))
-            if isinstance(found, ApiObject):
-                return found.id
+            about = _about(found)
+            if about:
+                return about
         command = frame.variables.get("command")
         if isinstance(command, Command):
             return command.object or _created(command)
         for name in ("pod", "worker", "event", "obj", "claim", "volume", "node", "owner"):
-            found: Any = frame.variables.get(name)
-            found = getattr(found, "new", getattr(found, "pod", found))
-            if isinstance(found, ApiObject):
-                return found.id
+            about = _about(frame.variables.get(name))
+            if about:
+                return about
         key, kind = frame.variables.get("key"), getattr(_self(frame), "KIND", "")
         if kind and isinstance(key, str):
             return f"{kind.lower()}/{key}"
-    return _RUN
+    nodes = (
+        name for frame in frames for name in (frame.variables.get("node"), *_node_names(frame))
+    )
+    return next((f"node/{name}" for name in nodes if isinstance(name, str) and name), _RUN)
+
+
+def _about(found: Any) -> str:
+    """The id of an object, or of what an event, a worker, an operation or a volume is about."""
+    found = getattr(found, "new", getattr(found, "pod", found))
+    if isinstance(found, ApiObject):
+        return found.id
+    work = next(
+        (getattr(found, name) for name in ("volume", "attachment") if hasattr(found, name)), found
+    )
+    spec, pod = getattr(work, "spec", None), getattr(work, "pod", None)
+    if isinstance(pod, Pod):
+        return pod.id
+    if isinstance(spec, VolumeSpec) and spec.persistent_volume is not None:
+        return entity_id("PersistentVolume", spec.name)
+    return ""
 
 
 def _created(command: Command) -> str:

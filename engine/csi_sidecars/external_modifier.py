@@ -53,9 +53,11 @@ class VolumeModifier:
 
     def _on_class(self, event: WatchEvent) -> None:
         if event.type == "ADDED":
-            for claim in self._listers.claims():
-                if _target(claim) == event.new.name:
-                    self.queue.add(claim.key)
+            self._loop.tried_each(self._queue_if_naming, self._listers.claims(), event.new)
+
+    def _queue_if_naming(self, claim: PersistentVolumeClaim, found: ApiObject) -> None:
+        if _target(claim) == found.name:
+            self.queue.add(claim.key)
 
     def _on_claim(self, event: WatchEvent) -> None:
         claim = event.new

@@ -360,7 +360,7 @@ class ExternalProvisioners:
         if volume is None or not self._should_delete(volume) or volume.id in self._busy:
             return
         self._busy[volume.id] = None
-        self._loop.call_after(self._delays.draw("delete_volume"), self._delete, volume)
+        self._loop.call_after(self._delays.draw("delete_volume"), self._try_to_delete, volume)
 
     def _should_delete(self, volume: PersistentVolume) -> bool:
         """Upstream: shouldDelete()."""
@@ -371,13 +371,16 @@ class ExternalProvisioners:
         driver = volume.annotations.get(PROVISIONED_BY, "")
         return self._serves(volume.annotations.get(MIGRATED_TO) or driver)
 
+    def _try_to_delete(self, started: PersistentVolume) -> None:
+        self._loop.tried(self._delete, started)
+
     def _delete(self, started: PersistentVolume) -> None:
         volume = self._listers.volume(started.key)
         if volume is None or not self._should_delete(volume):
             del self._busy[started.id]
             return
         if self._is_attached(volume):
-            self._loop.call_after(ATTACHED_PERIOD, self._delete, started)
+            self._loop.call_after(ATTACHED_PERIOD, self._try_to_delete, started)
             return
         del self._busy[started.id]
         fault = self.faults.of_deletion(volume)

@@ -156,13 +156,20 @@ class Boundary:
             return False
         blame = self._components.blame(frames)
         if held is not None:
-            blame = replace(blame, held=held, relists=True)
+            blame = self._held_back_alone(blame, held)
         delay = self._failures.delay(blame.held or blame.processes)
         wait = self._hold(blame, delay)
         self._failures.record(error, frames, blame, delay)
         if blame.processes:
             self._loop.call_next(self._rebuild, blame.processes, wait)
         return True
+
+    def _held_back_alone(self, blame: Blame, held: tuple[str, str]) -> Blame:
+        """*blame* for one of many: *held* is left out of the next pass, and its work waits as well."""
+        if blame.held is not None:
+            until = self._loop.now + self._failures.delay(blame.held)
+            self._loop.held[blame.held] = max(until, self._loop.held.get(blame.held, 0))
+        return replace(blame, held=held, relists=True)
 
     def _hold(self, blame: Blame, delay: int) -> int:
         """Hold back what failed, so that the rest goes on; how long its processes wait."""

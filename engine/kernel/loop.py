@@ -1,7 +1,7 @@
 """The event loop: callbacks in order of virtual time."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
@@ -157,22 +157,29 @@ class EventLoop:
             if not self._catches(error, callback, args):
                 raise
 
-    def tried(self, callback: Callable[..., Result], one: Any, *args: Any) -> Result | None:
+    def tried(
+        self, callback: Callable[..., Result], one: Any, *args: Any, key: str = ""
+    ) -> Result | None:
         """What *callback* returns for *one*; None if it fails, or has failed, and is held back.
 
-        For a pass over many: *one* is an object or a name, and the others are looked at without it. When
-        its delay has passed, its component begins anew and looks at it again.
+        For a pass over many: *one* has an `id`, or is a name, or *key* tells it from the others, which
+        are looked at without it. When its delay has passed, its component begins anew and looks at it
+        again.
         """
-        held = held_name(callback), getattr(one, "id", one)
-        if self.held and self.is_held(*held):
+        if self.held and self.is_held(held_name(callback), key or _id_of(one)):
             return None
         try:
             return callback(one, *args)
         except _UNEXPECTED as error:
-            args = (one, *args)
+            args, held = (one, *args), (held_name(callback), key or _id_of(one))
             if self.boundary is None or not self.boundary.caught(error, callback, args, held=held):
                 raise
         return None
+
+    def tried_each(self, callback: Callback, many: Iterable[Any], *args: Any) -> None:
+        """Call *callback* with each of *many*, as `tried` does."""
+        for one in many:
+            self.tried(callback, one, *args)
 
     def _catches(self, error: Exception, callback: Callback, args: tuple[Any, ...]) -> bool:
         return self.boundary is not None and self.boundary.caught(error, callback, args)
@@ -312,6 +319,10 @@ def attempted(call: Callable[..., Result], *args: Any) -> Result | Failed:
         return call(*args)
     except _UNEXPECTED as error:
         return Failed(error)
+
+
+def _id_of(one: Any) -> str:
+    return getattr(one, "id", one)
 
 
 def is_method_of(callback: object, owners: Sequence[object]) -> bool:

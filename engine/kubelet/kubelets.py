@@ -85,8 +85,7 @@ class Kubelets:
         self._nodes[node.name] = node
         self._follow_condition(node.name)
         if event.type == "ADDED" and not self._is_idle(node.name):
-            for pod in self._orphans.pop(node.name, {}).values():
-                self._add(pod)
+            self._loop.tried_each(self._add, self._orphans.pop(node.name, {}).values())
         self.volumes.node_changed(node)
 
     def observe_pod(self, event: WatchEvent) -> None:
@@ -168,7 +167,7 @@ class Kubelets:
         for found in self._store.objects("Pod"):
             pod = cast("Pod", found)
             if pod.node_name == node and node in self._nodes:
-                self._add(pod, running.get(pod.uid))
+                self._loop.tried(self._add, pod, running.get(pod.uid))
 
     def is_silent(self, node: str) -> bool:
         """Whether nothing is heard of *node*, as its condition says."""

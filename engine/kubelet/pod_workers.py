@@ -160,7 +160,7 @@ class PodWorkers:
                 if worker.node == node:
                     del self._need_network[uid]
                     if self.workers.get(uid) is worker and worker.stage is Stage.PREPARING:
-                        self._prepare(worker)
+                        self._loop.tried(self._prepare, worker, key=worker.pod.key)
 
     def heal(self, pod: Pod) -> None:
         """Play on as if the containers of *pod*, which its files show failing, were healthy."""

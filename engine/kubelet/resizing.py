@@ -79,7 +79,7 @@ class PodResizer:
         if not waiting:
             return
         for worker in sorted(waiting.values(), key=_urgency):
-            if self._settle(worker):
+            if self._loop.tried(self._settle, worker, key=worker.pod.key):
                 waiting.pop(worker.pod.uid, None)
         self._set_retry(node)
 

@@ -49,8 +49,7 @@ class CsiAttacher:
         self._by_node: dict[str, dict[str, None]] = {}
         # Attachments that the drivers are making.
         self._attaching: dict[str, None] = {}
-        for found in store.objects("VolumeAttachment"):
-            self._note(found)
+        loop.tried_each(self._note, store.objects("VolumeAttachment"))
         store.watch("VolumeAttachment", self.observe, watch_latency)
         store.watch("PersistentVolume", self.observe_volume, watch_latency)
 
@@ -97,8 +96,8 @@ class CsiAttacher:
         answer = self._call("Detach" if deleting else "Attach", found)
         if not deleting and answer.error is None:
             self._attaching[name] = None
-        done = self._detached if deleting else self._attached
-        self._loop.call_after(answer.latency, done, name, answer)
+        done = self._try_detached if deleting else self._try_attached
+        self._loop.call_after(answer.latency, done, found, answer)
 
     def _add_finalizers(self, attachment: ApiObject) -> None:
         """Keep both objects until the attach is undone. Upstream: csiAttach().
@@ -205,7 +204,14 @@ class CsiAttacher:
     def _volume(self, attachment: ApiObject) -> ApiObject | None:
         return self._store.find("PersistentVolume", _volume_of(attachment))
 
-    def _attached(self, name: str, answer: Answer) -> None:
+    def _try_attached(self, attachment: ApiObject, answer: Answer) -> None:
+        self._loop.tried(self._attached, attachment, answer)
+
+    def _try_detached(self, attachment: ApiObject, answer: Answer) -> None:
+        self._loop.tried(self._detached, attachment, answer)
+
+    def _attached(self, attachment: ApiObject, answer: Answer) -> None:
+        name = attachment.name
         del self._busy[name]
         self._attaching.pop(name, None)
         found = self._store.find("VolumeAttachment", name)
@@ -236,7 +242,8 @@ class CsiAttacher:
         else:
             self._failures.pop(name, None)
 
-    def _detached(self, name: str, answer: Answer) -> None:
+    def _detached(self, attachment: ApiObject, answer: Answer) -> None:
+        name = attachment.name
         del self._busy[name]
         found = self._store.find("VolumeAttachment", name)
         if found is None:
@@ -266,7 +273,7 @@ class CsiAttacher:
 
     def _try_again(self, name: str) -> None:
         self._busy.pop(name, None)
-        self._sync(name)
+        self._loop.tried(self._sync, name)
 
     def _release(self, volume_name: str) -> None:
         """Take the finalizer from a deleted volume that is attached nowhere."""
@@ -282,7 +289,10 @@ class CsiAttacher:
             try:
                 self._store.patch("PersistentVolume", volume_name, patch, by=ATTACHER)
             except ApiError:
-                self._loop.call_after(_RETRY, self._release, volume_name)
+                self._loop.call_after(_RETRY, self._release_again, volume_name)
+
+    def _release_again(self, volume_name: str) -> None:
+        self._loop.tried(self._release, volume_name)
 
 
 def _place_of(attachment: ApiObject) -> str:

@@ -77,6 +77,17 @@ class AttachDetachExecutor:
         if detach is not None and event.type == "DELETED":
             self._detached(name, detach, Answer())
 
+    def _answered(self, operation: AttachOperation | DetachOperation, answer: Answer) -> None:
+        """The driver of an in-tree volume has answered."""
+        key = f"{operation.key.volume_name} {operation.node}"
+        self._loop.tried(self._end, operation, answer, key=key)
+
+    def _end(self, operation: AttachOperation | DetachOperation, answer: Answer) -> None:
+        if isinstance(operation, AttachOperation):
+            self._attached("", operation, answer)
+        else:
+            self._detached("", operation, answer)
+
     # Attaching
 
     def attach(self, operation: AttachOperation) -> None:
@@ -89,7 +100,7 @@ class AttachDetachExecutor:
         if plugin.name != CSI:
             pod = next(iter(volume.pods.values()), None)
             answer = plugin.call("Attach", volume.spec, pod, volume.node)
-            self._loop.call_after(answer.latency, self._attached, "", operation, answer)
+            self._loop.call_after(answer.latency, self._answered, operation, answer)
             return
         csi = volume.spec.source["csi"]
         name = attachment_name(csi["volumeHandle"], csi["driver"], volume.node)
@@ -167,7 +178,7 @@ class AttachDetachExecutor:
         plugin = self._plugins.find_by_spec(attachment.spec)
         if plugin is not None and plugin.name != CSI:
             answer = plugin.call("Detach", attachment.spec, None, attachment.node)
-            self._loop.call_after(answer.latency, self._detached, "", operation, answer)
+            self._loop.call_after(answer.latency, self._answered, operation, answer)
             return
         name = _attachment_name_of(attachment)
         self._detaching[name] = operation

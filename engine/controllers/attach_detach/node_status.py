@@ -27,7 +27,8 @@ class NodeStatusUpdater:
 
         A node that does not exist any more is left out. Upstream: UpdateNodeStatuses().
         """
-        failed = [name for name in sorted(self._actual.needs_update) if not self._update(name)]
+        due, tried = sorted(self._actual.needs_update), self._store.loop.tried
+        failed = [name for name in due if tried(self._update, name) is False]
         self._actual.needs_update = dict.fromkeys(failed)
         if failed:
             self._passes.arm()

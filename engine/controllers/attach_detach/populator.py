@@ -105,7 +105,7 @@ class DesiredStateOfWorldPopulator:
         """Add the pods of a claim again; if its spec *is_same*, only those that lack a volume."""
         for uid, pod in [*self._users[claim].items()]:
             if not (is_same and uid in self._complete):
-                self._add_pod(pod)
+                self._loop.tried(self._add_pod, pod)
 
     def _add_pod(self, pod: Pod) -> None:
         self._complete.pop(pod.uid, None)

@@ -77,13 +77,14 @@ class Reconciler:
 
         Detaches come first: a volume that moves to another node must leave the old one before.
         """
+        tried = self._loop.tried
         for name in volumes:
             for attachment in self._actual.attachments_of(name):
                 if not self._desired.volume_exists(name, attachment.node):
-                    self._detach_if_unused(attachment)
+                    tried(self._detach_if_unused, attachment, key=f"{name} {attachment.node}")
         for name in volumes:
             for volume in self._desired.volumes_to_attach(name):
-                self._attach_if_free(volume)
+                tried(self._attach_if_free, volume, key=f"{name} {volume.node}")
         self._node_status.update_node_statuses()
         self._view.show_soon()
 

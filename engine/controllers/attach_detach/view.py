@@ -110,25 +110,29 @@ class AttachmentsView:
         """The patches of nodes for all pairs that are out of date, which then count as shown."""
         changes: Changes = {}
         for name, node in self._take_unshown():
-            # A deleted node must not come back into the view.
-            if self._store.find("Node", node) is None:
-                self._shown.pop(node, None)
-                continue
-            shown, now = self._shown.get(node, {}).get(name), self._describe(name, node)
-            if shown == now:
-                continue
-            patch = changes.setdefault(f"node/{node}", {"attachments": {}})
-            assert patch is not None
-            if now is not None:
-                patch["attachments"][name] = now if shown is None else diff(shown, now)
-                self._shown.setdefault(node, {})[name] = now
-                continue
-            patch["attachments"][name] = None
-            discard(self._shown, node, name)
+            self._loop.tried(self._take_change, name, node, changes, key=f"{name} {node}")
         for entity, patch in changes.items():
             if patch is not None and entity.removeprefix("node/") not in self._shown:
                 patch["attachments"] = None
         return changes
+
+    def _take_change(self, name: str, node: str, changes: Changes) -> None:
+        """Add to *changes* what is not shown yet of one pair."""
+        # A deleted node must not come back into the view.
+        if self._store.find("Node", node) is None:
+            self._shown.pop(node, None)
+            return
+        shown, now = self._shown.get(node, {}).get(name), self._describe(name, node)
+        if shown == now:
+            return
+        patch = changes.setdefault(f"node/{node}", {"attachments": {}})
+        assert patch is not None
+        if now is not None:
+            patch["attachments"][name] = now if shown is None else diff(shown, now)
+            self._shown.setdefault(node, {})[name] = now
+            return
+        patch["attachments"][name] = None
+        discard(self._shown, node, name)
 
     def _take_unshown(self) -> list[tuple[str, str]]:
         for changed in (self._desired.changed, self._actual.changed):

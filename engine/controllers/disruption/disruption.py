@@ -64,11 +64,14 @@ class DisruptionController(Controller):
             self._queue.add(event.new.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
-        for budget in self._listers.in_namespace("PodDisruptionBudget", event.new.namespace):
-            selector = selector_of_budget(budget)
-            old = event.old
-            if selector.matches(event.new.labels) or (old and selector.matches(old.labels)):
-                self._queue.add(budget.key)
+        budgets = self._listers.in_namespace("PodDisruptionBudget", event.new.namespace)
+        self._loop.tried_each(self._queue_if_covering, budgets, event)
+
+    def _queue_if_covering(self, budget: ApiObject, event: WatchEvent) -> None:
+        selector = selector_of_budget(budget)
+        old = event.old
+        if selector.matches(event.new.labels) or (old and selector.matches(old.labels)):
+            self._queue.add(budget.key)
 
     def sync(self, key: str) -> None:
         """See Controller. Upstream: trySync()."""

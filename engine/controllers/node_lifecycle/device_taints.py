@@ -51,8 +51,7 @@ class DeviceTaintEviction(Controller):
             self._by_pool.get(_pool(event.old), {}).pop(event.old.key, None)
         if event.type != "DELETED":
             self._by_pool.setdefault(_pool(event.new), {})[event.new.key] = event.new
-        for claim in self._claims:
-            self._queue_users(claim)
+        self._loop.tried_each(self._queue_users, self._claims)
 
     def _on_claim(self, event: WatchEvent) -> None:
         if event.type != "DELETED":

@@ -76,10 +76,9 @@ class EvictingNodeController(NodeLifecycleController):
     def _monitor(self) -> None:
         """Upstream: monitorNodeStatus()."""
         self._mark_silent_nodes()
-        nodes = [*self._listers.nodes]
+        nodes = self._known_nodes()
         zones = Zones(nodes)
-        for node in nodes:
-            self._look_at(node)
+        self._loop.tried_each(self._look_at, nodes)
         self._handle_disruption(nodes, zones)
         if not self._all_were_unwell:
             due = [self._due(name) for name in self._unwell if name not in self._chosen]
@@ -146,26 +145,30 @@ class EvictingNodeController(NodeLifecycleController):
 
     def _evict_first(self, waiting: dict[str, None]) -> None:
         name = next(iter(waiting))
-        try:
-            self._delete_pods(name)
-        except ApiError:
+        # It leaves its place first, so that an exception holds up no other node of the zone.
+        del waiting[name]
+        if not self._delete_pods(name):
             # It comes last now, and at its next turn.
-            del waiting[name]
             waiting[name] = None
-        else:
-            del waiting[name]
 
-    def _delete_pods(self, name: str) -> None:
-        """Upstream: DeletePods()."""
+    def _delete_pods(self, name: str) -> bool:
+        """Whether no deletion was refused. Upstream: DeletePods()."""
         pods = sorted(self._listers.pods_on(name), key=_key)
         node = self._listers.nodes.get(name)
         if pods and node is not None:
             message = f"Node {name} event: Deleting all Pods from Node {name}."
             self._events.event(node, NORMAL, "DeletingAllPods", message)
-        for pod in pods:
-            live = self._store.find("Pod", pod.key)
-            if isinstance(live, Pod) and live.node_name == name:
-                self._delete_pod(live, name)
+        return all(self._loop.tried(self._delete_one, pod, name) is not False for pod in pods)
+
+    def _delete_one(self, pod: Pod, node: str) -> bool:
+        """Whether it was not refused."""
+        live = self._store.find("Pod", pod.key)
+        try:
+            if isinstance(live, Pod) and live.node_name == node:
+                self._delete_pod(live, node)
+        except ApiError:
+            return False
+        return True
 
     def _delete_pod(self, pod: Pod, node: str) -> None:
         if pod.status.get("reason") != NODE_LOST:

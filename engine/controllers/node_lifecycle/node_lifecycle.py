@@ -27,7 +27,7 @@ from engine.controllers.shared.controller import ControllerContext
 from engine.controllers.shared.ticker import Ticker
 from engine.kernel.errors import ApiError
 from engine.kernel.units import SECOND, timestamp
-from engine.objects.objects import ApiObject, Manifest, Node
+from engine.objects.objects import ApiObject, Manifest, Node, Pod
 from engine.storage.ports import NORMAL, WARNING, EventSink
 
 MONITOR_PERIOD: Final = 5 * SECOND
@@ -144,22 +144,23 @@ class NodeLifecycleController:
     def _monitor(self) -> None:
         """Upstream: monitorNodeHealth(), doNoExecuteTaintingPass()."""
         self._mark_silent_nodes()
-        nodes = [*self._listers.nodes]
+        nodes = self._known_nodes()
         if self._rules.taints_new_nodes:
             self._register(nodes)
         zones = Zones(nodes)
         self._is_held_back = bool(nodes) and zones.all_unwell
+        self._loop.tried_each(self._taint_at_tick, nodes, zones)
+
+    def _taint_at_tick(self, node: Node, zones: "Zones") -> None:
+        """Upstream: doNoExecuteTaintingPass()."""
+        ours = _no_execute_ours(node)
         if zones.all_unwell:
-            for node in nodes:
-                self._swap_at_tick(node, [], _no_execute_ours(node))
+            self._swap_at_tick(node, [], ours)
             return
-        for node in nodes:
-            wanted = _wanted_no_execute_taints(node)
-            ours = _no_execute_ours(node)
-            removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
-            added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
-            if added and not removed and not self._may_taint(node, zones):
-                continue
+        wanted = _wanted_no_execute_taints(node)
+        removed = [t for t in ours if not any(same_taint(t, each) for each in wanted)]
+        added = [t for t in wanted if not any(same_taint(t, each) for each in ours)]
+        if removed or not added or self._may_taint(node, zones):
             self._swap_at_tick(node, added, removed)
 
     def _swap_at_tick(self, node: Node, added: list[Manifest], removed: list[Manifest]) -> None:
@@ -170,55 +171,68 @@ class NodeLifecycleController:
             self.ticker.arm()
 
     def _mark_silent_nodes(self) -> None:
-        """After the grace period a node's state is unknown. Upstream: tryUpdateNodeHealth()."""
         for name, since in self._context.silent_nodes.items():
             node = self._store.find("Node", name)
-            if not isinstance(node, Node) or _is_unknown(node):
-                continue
-            if self._loop.now <= max(since, self._started) + self._rules.monitor_grace:
-                self.ticker.arm()
-                continue
-            was_ready = node.is_ready
-            now = timestamp(self._loop.clock)
-            status = {"conditions": _unknown_conditions(node, self.POSTED, now)}
-            try:
-                self._store.patch(
-                    "Node",
-                    name,
-                    {"status": status},
-                    by=self.AUTHOR,
-                    event="NodeStatusUnknown",
-                    message=_SILENT,
-                )
-            except ApiError:
-                self.ticker.arm()
-                continue
-            if was_ready:
-                message = f"Node {name} status is now: NodeNotReady"
-                self._events.event(node, NORMAL, "NodeNotReady", message)
-                self._mark_pods_not_ready(name)
+            if isinstance(node, Node):
+                self._loop.tried(self._mark_silent, node, since)
 
-    def _mark_pods_not_ready(self, node: str) -> None:
+    def _mark_silent(self, node: Node, since: int) -> None:
+        """After the grace period a node's state is unknown. Upstream: tryUpdateNodeHealth()."""
+        if _is_unknown(node):
+            return
+        if self._loop.now <= max(since, self._started) + self._rules.monitor_grace:
+            self.ticker.arm()
+            return
+        was_ready = node.is_ready
+        now = timestamp(self._loop.clock)
+        status = {"conditions": _unknown_conditions(node, self.POSTED, now)}
+        try:
+            self._store.patch(
+                "Node",
+                node.name,
+                {"status": status},
+                by=self.AUTHOR,
+                event="NodeStatusUnknown",
+                message=_SILENT,
+            )
+        except ApiError:
+            self.ticker.arm()
+            return
+        if was_ready:
+            message = f"Node {node.name} status is now: NodeNotReady"
+            self._events.event(node, NORMAL, "NodeNotReady", message)
+            self._loop.tried_each(self._mark_not_ready, self._listers.pods_on(node.name))
+
+    def _mark_not_ready(self, pod: Pod) -> None:
         """Upstream: controller_utils.go, MarkPodsNotReady()."""
-        for pod in self._listers.pods_on(node):
-            live = self._store.find("Pod", pod.key)
-            if live is None or live.uid != pod.uid:
-                continue
-            conditions: list[Manifest] = live.status.get("conditions") or []
-            if not any(_is_ready_condition(each) for each in conditions):
-                continue
-            now = timestamp(self._loop.clock)
-            marked = [
-                {**each, "status": "False", "lastTransitionTime": now}
-                if _is_ready_condition(each)
-                else each
-                for each in conditions
-            ]
-            patch: Manifest = {"status": {"conditions": marked}}
-            with suppress(ApiError):
-                self._store.patch("Pod", pod.key, patch, by=self.AUTHOR, event="PodNotReady")
-                if self._rules.warns_pods_of_node:
-                    self._events.event(pod, WARNING, "NodeNotReady", "Node is not ready")
+        live = self._store.find("Pod", pod.key)
+        if live is None or live.uid != pod.uid:
+            return
+        conditions: list[Manifest] = live.status.get("conditions") or []
+        if not any(_is_ready_condition(each) for each in conditions):
+            return
+        now = timestamp(self._loop.clock)
+        marked = [
+            {**each, "status": "False", "lastTransitionTime": now}
+            if _is_ready_condition(each)
+            else each
+            for each in conditions
+        ]
+        patch: Manifest = {"status": {"conditions": marked}}
+        with suppress(ApiError):
+            self._store.patch("Pod", pod.key, patch, by=self.AUTHOR, event="PodNotReady")
+            if self._rules.warns_pods_of_node:
+                self._events.event(pod, WARNING, "NodeNotReady", "Node is not ready")
+
+    def _known_nodes(self) -> list[Node]:
+        """The nodes that count in their zones: one whose state cannot be read counts in none."""
+        return [node for node in self._listers.nodes if self._loop.tried(self._is_readable, node)]
+
+    def _is_readable(self, node: Node) -> bool:
+        """Whether its zone and its state can be read; an exception says no."""
+        zone_of(node)
+        is_unwell(node)
+        return True
 
     def _may_taint(self, node: Node, zones: "Zones") -> bool:
         """Take the zone's turn, or arm the next tick to try again."""
@@ -236,16 +250,18 @@ class NodeLifecycleController:
     def _register(self, nodes: list[Node]) -> None:
         """Emit Events for nodes that were created or deleted since the last tick."""
         names = {node.name for node in nodes}
-        for node in nodes:
-            if node.name not in self._known:
-                self._known[node.name] = None
-                message = f"Node {node.name} event: Registered Node {node.name} in Controller"
-                self._events.event(node, NORMAL, "RegisteredNode", message)
+        self._loop.tried_each(self._register_one, nodes)
         for name in [name for name in self._known if name not in names]:
             del self._known[name]
             gone = Node({"kind": "Node", "metadata": {"name": name}})
             message = f"Node {name} event: Removing Node {name} from Controller"
             self._events.event(gone, NORMAL, "RemovingNode", message)
+
+    def _register_one(self, node: Node) -> None:
+        if node.name not in self._known:
+            self._known[node.name] = None
+            message = f"Node {node.name} event: Registered Node {node.name} in Controller"
+            self._events.event(node, NORMAL, "RegisteredNode", message)
 
     def _swap(self, node: Node, added: list[Manifest], removed: list[Manifest]) -> None:
         """Upstream: controllerutil.SwapNodeControllerTaint(), on the newest version."""

@@ -100,11 +100,16 @@ class Resync:
 
     def _is_claim_unsettled(self, key: str) -> bool:
         claim = self._context.listers.claim(key)
-        return claim is not None and not self.is_claim_settled(claim)
+        if claim is None:
+            return False
+        # One that cannot be judged (None) is not queued: its sync would fail as well.
+        return self._context.loop.tried(self.is_claim_settled, claim) is False
 
     def _is_volume_unsettled(self, key: str) -> bool:
         volume = self._context.listers.volume(key)
-        return volume is not None and not self.is_volume_settled(volume)
+        if volume is None:
+            return False
+        return self._context.loop.tried(self.is_volume_settled, volume) is False
 
     def is_claim_settled(self, claim: PersistentVolumeClaim) -> bool:
         """Whether a sync would leave *claim* unchanged."""

@@ -171,6 +171,18 @@ class Controller:
         """Replace the status of *obj*. Raises Conflict, NotFound."""
         return write_status(self._store, obj, status, by=self.AUTHOR, event=event)
 
+    def _queue_selecting(self, kind: str, orphan: ApiObject) -> None:
+        """Queue the objects of *kind* that select *orphan* and may adopt it."""
+        owners = self._listers.in_namespace(kind, orphan.namespace)
+        self._loop.tried_each(self._queue_if_selecting, owners, orphan)
+
+    def _queue_if_selecting(self, owner: ApiObject, orphan: ApiObject) -> None:
+        if self._selector_of(owner).matches(orphan.labels):
+            self._queue.add(owner.key)
+
+    def _selector_of(self, owner: ApiObject) -> LabelSelector:
+        return selector_of(owner)
+
     def _owner_of(self, obj: ApiObject) -> ApiObject | None:
         """The object of this controller's kind that controls *obj*, by the informer."""
         for ref in obj.owner_references:

@@ -83,9 +83,7 @@ class DaemonSetController(Controller):
         owner = self._owner_of(event.new)
         if owner is None:
             if controller_of(event.new) is None and event.type != "DELETED":
-                for each in self._listers.in_namespace("DaemonSet", event.new.namespace):
-                    if selector_of(each).matches(event.new.labels):
-                        self._queue.add(each.key)
+                self._queue_selecting(self.KIND, event.new)
             return
         if event.type == "ADDED":
             self._expectations.created(owner.key)

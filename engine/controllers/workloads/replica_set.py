@@ -72,7 +72,7 @@ class ReplicaSetController(Controller):
                 self._queue.add(before.key)
         if owner is None:
             if event.type != "DELETED" and controller_of(new) is None:
-                self._wake_adopters(new)
+                self._queue_selecting(self.KIND, new)
             return
         if event.type == "MODIFIED" and not _counts_otherwise(old, new):
             return
@@ -91,11 +91,6 @@ class ReplicaSetController(Controller):
             return
         if event.type == "MODIFIED" and is_ready(new) and not is_ready(old):
             self._queue.add_after(owner.key, (seconds + 1) * SECOND)
-
-    def _wake_adopters(self, orphan: ApiObject) -> None:
-        for replica_set in self._listers.in_namespace(self.KIND, orphan.namespace):
-            if self._selector_of(replica_set).matches(orphan.labels):
-                self._queue.add(replica_set.key)
 
     # What it does
 

@@ -60,9 +60,12 @@ class ResourceClaimController(Controller):
         if event.type == "DELETED":
             return
         template = event.new
-        for pod in self._listers.pods_in(template.namespace):
-            if any(each.template == template.name for each in pod_claims(pod)):
-                self._queue.add(_POD_KEY + pod.key)
+        pods = self._listers.pods_in(template.namespace)
+        self._loop.tried_each(self._queue_if_naming, pods, template)
+
+    def _queue_if_naming(self, pod: Pod, template: ApiObject) -> None:
+        if any(each.template == template.name for each in pod_claims(pod)):
+            self._queue.add(_POD_KEY + pod.key)
 
     def _on_claim(self, event: WatchEvent) -> None:
         self._queue.add(_CLAIM_KEY + event.new.key)

@@ -7,7 +7,7 @@ Upstream: pkg/controller/resourcequota (resource_quota_controller.go, resource_q
 from typing import ClassVar, Final
 
 from engine.api_server.admission.quota.amounts import read_amounts
-from engine.api_server.admission.quota.usage import QuotaMeter, is_current
+from engine.api_server.admission.quota.usage import QuotaMeter, Usage, is_current
 from engine.api_server.store.watches import WatchEvent
 from engine.controllers.shared.controller import Controller, ControllerContext
 from engine.controllers.shared.ticker import Ticker
@@ -67,18 +67,22 @@ class ResourceQuotaController(Controller):
         changed = event.type == "MODIFIED" and event.old is not None
         if changed and event.old and not usage.frees(event.old, obj, self._loop.clock):
             return
-        for quota in self._in(obj.namespace):
-            if usage.matching(quota.status.get("hard") or ()):
-                self._queue.add(quota.key)
+        self._loop.tried_each(self._queue_if_counting, self._in(obj.namespace), usage)
+
+    def _queue_if_counting(self, quota: ApiObject, usage: Usage) -> None:
+        if usage.matching(quota.status.get("hard") or ()):
+            self._queue.add(quota.key)
 
     def _sync_all(self) -> None:
         """Upstream: enqueueAll()."""
         self._loop.cause = 0
-        for quota in self._quotas:
-            self._queue.add(quota.key)
-            if any(pod.deletion_timestamp for pod in self._listers.pods_in(quota.namespace)):
-                # A pod that never goes is counted no more once its time is over.
-                self._resync.arm()
+        self._loop.tried_each(self._sync_again, self._quotas)
+
+    def _sync_again(self, quota: ApiObject) -> None:
+        self._queue.add(quota.key)
+        if any(pod.deletion_timestamp for pod in self._listers.pods_in(quota.namespace)):
+            # A pod that never goes is counted no more once its time is over.
+            self._resync.arm()
 
     # What it does
 

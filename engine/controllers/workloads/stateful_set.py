@@ -79,9 +79,7 @@ class StatefulSetController(Controller):
         if owner is not None:
             self._queue.add(owner.key)
         elif controller_of(event.new) is None and event.type != "DELETED":
-            for each in self._listers.in_namespace("StatefulSet", event.new.namespace):
-                if selector_of(each).matches(event.new.labels):
-                    self._queue.add(each.key)
+            self._queue_selecting(self.KIND, event.new)
 
     # Syncing
 

@@ -51,11 +51,13 @@ class VolumeManagers:
             self._reprocess_users(volume.claim_key)
 
     def _reprocess_users(self, claim: str) -> None:
-        for pod in [*self._users[claim].values()]:
-            manager = self.nodes.get(pod.node_name)
-            known = manager.get_pod_by_uid(pod.uid) if manager is not None else None
-            if manager is not None and known is not None:
-                manager.reprocess_pod(known)
+        self._context.loop.tried_each(self._reprocess_user, [*self._users[claim].values()])
+
+    def _reprocess_user(self, pod: Pod) -> None:
+        manager = self.nodes.get(pod.node_name)
+        known = manager.get_pod_by_uid(pod.uid) if manager is not None else None
+        if manager is not None and known is not None:
+            manager.reprocess_pod(known)
 
     # Pods, from the kubelets
 

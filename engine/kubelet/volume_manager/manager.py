@@ -309,7 +309,10 @@ class NodeVolumeManager:
 
     def operation_finished(self, operation: VolumeOperation, error: str | None) -> None:
         """See operations.base.Observer."""
-        self._ticks.wake()
+        if error is None:
+            self._ticks.wake()
+        else:
+            self._ticks.wake_after_failure(operation.key.volume_name)
         self._tell_end(operation, error)
         uid = operation.pod_name
         pod = self._state.pods.get(uid)

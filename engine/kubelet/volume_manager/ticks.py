@@ -20,13 +20,15 @@ LOOP_SLEEP_PERIOD: Final = 100 * MILLISECOND
 class Ticks:
     """Calls *tick* at the earliest instant that was asked for; not while the kubelet is down."""
 
-    __slots__ = ("_loop", "_state", "_tick", "_timer")
+    __slots__ = ("_failed_at", "_loop", "_state", "_tick", "_timer")
 
     def __init__(self, loop: EventLoop, state: NodeState, tick: Callable[[], None]) -> None:
         self._loop = loop
         self._state = state
         self._tick = tick
         self._timer: Timer | None = None
+        # When an operation on a volume failed last.
+        self._failed_at: dict[str, int] = {}
 
     @property
     def is_armed(self) -> bool:
@@ -36,6 +38,17 @@ class Ticks:
     def wake(self) -> None:
         """Run the loops at the next tick."""
         self.wake_at(next_tick(self._loop.now, LOOP_SLEEP_PERIOD))
+
+    def wake_after_failure(self, volume: str) -> None:
+        """Run the loops at the next tick, which is not this one if *volume* has failed here before.
+
+        Two kinds of operation that fail without delay end each other's backoff: without this they
+        would take turns at one instant for ever. Upstream's loops run once in it.
+        """
+        now = self._loop.now
+        has_failed = self._failed_at.get(volume) == now
+        self._failed_at[volume] = now
+        self.wake_at(next_tick(now + has_failed, LOOP_SLEEP_PERIOD))
 
     def wake_at(self, at: int) -> None:
         """Run the loops at *at*, if not before."""
@@ -50,6 +63,7 @@ class Ticks:
 
     def cancel(self) -> None:
         """The kubelet ends."""
+        self._failed_at.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -100,8 +100,17 @@ class NestedPendingOperations:
             entry.key, entry.operation, entry.pending = key, operation, True
             entry.started = self._loop.now
         self.changed[key] = None
-        self._loop.call_after(0, operation.begin)
+        self._loop.call_after(0, self._begin, operation)
         return Start.STARTED
+
+    def _begin(self, operation: Operation) -> None:
+        """An operation that fails unexpectedly waits until its component begins anew."""
+        key = operation.key
+        name = f"{key.volume_name} {key.pod_name} {key.node_name} {operation.name}"
+        self._loop.tried(self._begin_one, operation, key=name)
+
+    def _begin_one(self, operation: Operation) -> None:
+        operation.begin()
 
     def complete(self, operation: Operation, error: str | None) -> Entry | None:
         """Note the end of *operation*; the entry that backs off is returned after an error."""

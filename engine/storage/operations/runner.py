@@ -57,7 +57,7 @@ class OperationRunner:
         elif entry.backoff.holds(self._loop.now):
             return Start.BACKING_OFF
         entry.operation = operation
-        self._loop.call_after(0, self._step, name)
+        self._loop.call_after(0, self._try_step, name)
         return Start.STARTED
 
     def backoff(self, name: str) -> Backoff | None:
@@ -71,9 +71,12 @@ class OperationRunner:
         """Names under way, in the order they were first started."""
         return [name for name, entry in self._entries.items() if entry.operation is not None]
 
+    def _try_step(self, name: str) -> None:
+        self._loop.tried(self._step, name)
+
     def _step(self, name: str) -> None:
         if self._answers is not None and self._answers.until > self._loop.now:
-            self._loop.call_at(self._answers.until, self._step, name)
+            self._loop.call_at(self._answers.until, self._try_step, name)
             return
         entry = self._entries[name]
         assert entry.operation is not None, name
@@ -86,4 +89,4 @@ class OperationRunner:
         if delay is None:
             del self._entries[name]
         else:
-            self._loop.call_after(delay, self._step, name)
+            self._loop.call_after(delay, self._try_step, name)

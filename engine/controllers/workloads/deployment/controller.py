@@ -63,9 +63,7 @@ class DeploymentController(Controller):
         if owner is not None:
             self._queue.add(owner.key)
         elif controller_of(new) is None and event.type != "DELETED":
-            for deployment in self._listers.in_namespace("Deployment", new.namespace):
-                if selector_of(deployment).matches(new.labels):
-                    self._queue.add(deployment.key)
+            self._queue_selecting(self.KIND, new)
 
     def _on_pod(self, event: WatchEvent) -> None:
         # Only Recreate waits for pods; all else is in the status of the ReplicaSets.

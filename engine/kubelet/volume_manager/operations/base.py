@@ -81,6 +81,11 @@ class VolumeOperation:
         """The pod it is for, or ""."""
         return self.key.pod_name
 
+    @property
+    def node(self) -> str:
+        """The name of the kubelet's node."""
+        return self._actual.node_name
+
     def begin(self) -> None:
         """Take the first step."""
         if self._executor.abandoned:
@@ -101,7 +106,11 @@ class VolumeOperation:
 
     def _resume(self, step: Callable[[Answer], None], answer: Answer) -> None:
         if not self._executor.abandoned:
-            step(answer)
+            key = f"{self.node} {self.key.volume_name} {self.key.pod_name} {self.name}"
+            self._executor.loop.tried(self._go_on, self, step, answer, key=key)
+
+    def _go_on(self, _: "VolumeOperation", step: Callable[[Answer], None], answer: Answer) -> None:
+        step(answer)
 
     def _end(self, error: str | None = None) -> None:
         self._executor.complete(self, error)
