@@ -225,11 +225,11 @@ def _node_names(frame: Frame) -> Iterator[str]:
 
 
 def _subject(frames: Sequence[Frame]) -> str:
-    """The id of the object at hand: the one that the outermost function has."""
+    """The id of the object at hand: a pod of the queue, else what the outermost function has."""
+    queued = next((one for frame in frames if (one := _queued(frame)) is not None), None)
+    if queued is not None:
+        return f"pod/{queued.key}"
     for frame in frames:
-        queued = _queued(frame)
-        if queued is not None:
-            return f"pod/{queued.key}"
         for found in frame.variables.get("args", ()):
             about = _about(found)
             if about:
@@ -238,7 +238,9 @@ def _subject(frames: Sequence[Frame]) -> str:
         if isinstance(command, Command):
             return command.object or _created(command)
         for name in ("pod", "worker", "event", "obj", "claim", "volume", "node", "owner"):
-            about = _about(frame.variables.get(name))
+            about = _about(frame.variables.get(name)) or _about(
+                getattr(_self(frame), f"_{name}", None)
+            )
             if about:
                 return about
         key, kind = frame.variables.get("key"), getattr(_self(frame), "KIND", "")

@@ -26,6 +26,8 @@ _PENDING: Final = "pending"
 # Who is named where a workload waits until its pods are placed.
 _SCHEDULER: Final = "kube-scheduler"
 _HELD_OUTSIDE: Final = (_UNMINDED, "gated")
+# In so many seconds most of what a healthy cluster ends by itself is over.
+_SOON: Final = AHEAD // SECOND
 _NOTHING_TRIED: Final = "No change was tried: none is known that kscope could show to work."
 _NOT_CARRIED_OUT: Final = (
     "No change was tried: none is known for all that this holds, and forks of so large a cluster, in "
@@ -105,6 +107,8 @@ class Answer:
     is_named: bool = True
     predicted: str = ""
     contradicts: bool = False
+    # How long the files show it held, as far as they say.
+    waits_seconds: int = 0
     is_played: bool = True
 
     @property
@@ -163,7 +167,11 @@ class Answer:
         means = (
             f"The model would let it go on ({self.predicted.rstrip('.')}): the cause lies outside"
         )
-        return f"{seen} {means} the model, {likely}.".strip()
+        text = f"{seen} {means} the model, {likely}.".strip()
+        if not 0 < self.waits_seconds < _SOON:
+            return text
+        waits = f"It has waited for {self.waits_seconds} s only, and may go on by itself."
+        return f"{text} {waits}"
 
     @property
     def fixes(self) -> list[Help]:

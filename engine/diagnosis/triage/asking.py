@@ -92,6 +92,7 @@ def explain_as_it_stands(
         is_named=bool(naming),
         predicted=predicted.text,
         contradicts=predicted.goes_on and any(_is_evidence(evidence, each) for each in groups),
+        waits_seconds=evidence.age_seconds(groups[0].since) if groups and groups[0].since else 0,
         is_played=is_played,
     )
 
@@ -99,9 +100,11 @@ def explain_as_it_stands(
 def _is_evidence(evidence: Evidence, group: Group) -> bool:
     """Whether a group speaks against a model that lets its objects go on within a minute.
 
-    What follows from the objects alone does not, but that they have been held for long does.
+    What follows from the objects alone does not, but what their nodes refuse, or that they have been
+    held for long.
     """
-    return group.contradicts or evidence.age_seconds(group.since) > PATIENCE_SECONDS
+    is_refused = group.kind == "placed-but-stuck"
+    return group.contradicts or is_refused or evidence.age_seconds(group.since) > PATIENCE_SECONDS
 
 
 def _unasked(cluster: Cluster, kind: str, key: str, raw: Manifest) -> Diagnosis:

@@ -36,13 +36,15 @@ class Stuck:
 class Explained:
     """Cause and object, changes, and the objects of the files that the cause rests on.
 
-    `facts` are named as triage names objects: "node/n1", "storageclass/fast".
+    `facts` are named as triage names objects: "node/n1", "storageclass/fast". `lets_go` says how a
+    healthy cluster would end what the files show; "" where it would not.
     """
 
     cause: str
     by: str
     changes: tuple[Change, ...] = ()
     facts: tuple[str, ...] = ()
+    lets_go: str = ""
 
 
 def facts_of(*owners: Behind | None) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.diagnosis.observed.evidence import Evidence, condition, key_of
-from engine.diagnosis.triage.carrying_out import bodies, patch_of
+from engine.diagnosis.triage.carrying_out import bodies, deleted_at_once, patch_of
 from engine.diagnosis.triage.report import Change
 from engine.diagnosis.triage.stuck.controllers import behind
 from engine.diagnosis.triage.stuck.explained import Explained, Stuck, facts_of
@@ -11,6 +11,7 @@ from engine.diagnosis.triage.stuck.nodes import changes_of_dead
 from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.case import listed
 from engine.objects.manifest_parts import items, section
+from engine.objects.objects import Manifest
 
 
 def explain_driver(evidence: Evidence, driver: str, found: Stuck) -> Explained:
@@ -63,6 +64,17 @@ def _users(evidence: Evidence, volume: str, node: str) -> list[str]:
     ]
 
 
+def _without(attachment: Manifest, node: str) -> Change:
+    """Detach by hand what nobody needs where it is."""
+    name = attachment["metadata"]["name"]
+    return Change(
+        text=f"Delete VolumeAttachment {name}, once {node} has unmounted the volume",
+        kind="attachment",
+        loses=f"data, if {node} still writes to the volume",
+        commands=bodies([deleted_at_once(attachment)]),
+    )
+
+
 def explain_multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Explained:
     """A volume that is still attached elsewhere: by which VolumeAttachment, and to which node."""
     text = f"{found.message.rstrip('.')}."
@@ -80,6 +92,7 @@ def explain_multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Expla
         users = _users(evidence, volume, node)
         text += ", a node that is not in the files." if is_gone else ""
         text += f", where pod {listed(users, 3)} uses it." if users else "" if is_gone else "."
+        is_idle = not (users or is_gone or each["metadata"].get("deletionTimestamp"))
         changes: list[Change] = []
         dead = evidence.find("Node", node)
         ready = condition(dead, "Ready") if dead is not None else None
@@ -96,5 +109,13 @@ def explain_multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Expla
                     commands=bodies([patch_of(each, {"metadata": {"finalizers": []}})]),
                 )
             )
-        return Explained(text, f"volumeattachment {name}", tuple(changes), (f"node/{node}",))
+        lets_go = ""
+        if is_idle:
+            lets_go = (
+                f"No pod on {node} uses volume {volume}: a healthy attach/detach controller would take "
+                f"VolumeAttachment {name} away and attach the volume to {listed(sorted(mine), 3)}."
+            )
+            changes.append(_without(each, node))
+        facts = (f"node/{node}",)
+        return Explained(text, f"volumeattachment {name}", tuple(changes), facts, lets_go)
     return Explained(text, f"volume {volume}")

@@ -176,8 +176,8 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Group:
         cause=f"{who} {verb} ({listed(nodes, 4)}): {explained.cause}",
         by=explained.by or (owners_text(workloads) if workloads else f"pod {keys[0]}"),
         observed=_observed(found, times),
-        predicted=_predicted(found),
-        contradicts=not found.is_inferred,
+        predicted=_predicted(found, explained),
+        contradicts=not found.is_inferred or bool(explained.lets_go),
         since=min(filter(None, (first, started_at)), default=""),
         pods=tuple(keys),
         claims=(key[1],) if key[0] == "unbound" else (),
@@ -220,7 +220,9 @@ def _observed(found: Stuck, times: str) -> str:
     return f"{found.reason}{times}: {found.message}".rstrip(": ")
 
 
-def _predicted(found: Stuck) -> str:
+def _predicted(found: Stuck, explained: Explained) -> str:
+    if explained.lets_go:
+        return explained.lets_go
     if found.is_inferred:
         return f"{found.reason}: {found.message}."
     return "Healthy nodes would run them: what keeps them lies outside scheduling."
