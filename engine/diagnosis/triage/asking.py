@@ -37,6 +37,7 @@ from engine.objects.objects import Manifest, PersistentVolumeClaim, Pod
 # In larger clusters a minute takes minutes, and forks are given up before a second has passed in
 # them: each pod is good for some thirty steps.
 _MOST_PODS_PLAYED: Final = 2_000
+_OVER: Final = "; what holds it now is over by then"
 
 
 def explain_as_it_stands(
@@ -83,6 +84,8 @@ def explain_as_it_stands(
         diagnosis = _without_denial(evidence, raw, diagnosis, predicted)
     elif diagnosis.state == "well":
         diagnosis = replace(diagnosis, state="held")
+    holding = [each for each in groups if _holds(evidence, raw, each)] if predicted.goes_on else []
+    contradicts = any(_is_evidence(evidence, each) for each in holding)
     return Answer(
         instant=evidence.instant,
         facts=facts_of(evidence, raw),
@@ -90,11 +93,24 @@ def explain_as_it_stands(
         beside=beside,
         groups=groups,
         is_named=bool(naming),
-        predicted=predicted.text,
-        contradicts=predicted.goes_on and any(_is_evidence(evidence, each) for each in groups),
+        predicted=f"{predicted.text.rstrip('.')}{_OVER}"
+        if holding and not contradicts
+        else predicted.text,
+        contradicts=contradicts,
         waits_seconds=evidence.age_seconds(groups[0].since) if groups and groups[0].since else 0,
         is_played=is_played,
     )
+
+
+def _holds(evidence: Evidence, raw: Manifest, group: Group) -> bool:
+    """Whether a group says of the object itself that it is stuck, and not of what uses it."""
+    key, part = key_of(raw), _PARTS.get(raw["kind"], "")
+    if part:
+        return key in getattr(group, part) or f"{raw['kind'].lower()}/{key}" in group.objects
+    pods = {key_of(pod) for pod in _pods_of(evidence, raw)}
+    says = bool(group.pods_missing) and bool(section(raw, "status"))
+    is_short = says and ready_pods(raw) < wanted_pods(raw)
+    return is_short or not pods.isdisjoint(group.pods) or not pods
 
 
 def _is_evidence(evidence: Evidence, group: Group) -> bool:
@@ -131,7 +147,8 @@ def _without_denial(
 ) -> Diagnosis:
     """*found*, which calls nothing well that the files, or the next minute, do not show as well."""
     status = section(raw, "status")
-    if found.state == "well" and raw["kind"] in WORKLOADS and ready_pods(raw) < wanted_pods(raw):
+    is_short = status and raw["kind"] in WORKLOADS and ready_pods(raw) < wanted_pods(raw)
+    if found.state == "well" and is_short:
         said = f"{raw['kind']} {key_of(raw)} {state_of(evidence, raw)}"
         unready = [each for each in _pods_of(evidence, raw) if not is_ready(each)]
         told = [each.text for pod in unready for each in evidence.events(pod) if each.is_warning]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.cluster.cluster import Cluster
+from engine.controllers.expansion import capacity_of, requested_size
 from engine.diagnosis.report import Cause
 from engine.diagnosis.subjects.scene import Scene
 from engine.diagnosis.subjects.workloads import KINDS as WORKLOADS
@@ -15,6 +16,7 @@ from engine.diagnosis.triage.report import Group
 from engine.diagnosis.why import explain_object
 from engine.framework.explaining.case import listed
 from engine.kernel.units import SECOND
+from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject, PersistentVolumeClaim, Pod
 
 # How far the model looks ahead.
@@ -50,7 +52,7 @@ def predict(cluster: Cluster, kind: str, key: str) -> Prediction:
             f"{listed(waiting, 3)} still {'does' if len(waiting) == 1 else 'do'} not run"
         )
     if isinstance(obj, PersistentVolumeClaim) and _is_served(obj):
-        return Prediction(f"it is bound to {obj.volume_name}", goes_on=True)
+        return _of_bound(obj)
     found = explain_object(cluster, kind, key, tries_changes=False)
     if isinstance(obj, Pod) and found.state == "placed" and not (found.causes or _has_ended(obj)):
         return Prediction(f"it stays on {obj.node_name} and does not run, as it was observed")
@@ -74,6 +76,16 @@ def _not_running(cluster: Cluster, workload: ApiObject) -> list[str]:
     scene = Scene.of(cluster)
     pods = (pod for each in replica_sets(scene, workload) for pod in pods_of(scene, each))
     return [f"pod {pod.key}" for pod in pods if pod.node_name and pod.phase != "Running"]
+
+
+def _of_bound(claim: PersistentVolumeClaim) -> Prediction:
+    has = capacity_of(claim)
+    if not has or has >= claim.request_bytes:
+        return Prediction(f"it is bound to {claim.volume_name}", goes_on=True)
+    size = section(claim.status, "capacity").get("storage")
+    return Prediction(
+        f"it is bound to {claim.volume_name}, and still has {size} of the {requested_size(claim)} that it asks for"
+    )
 
 
 def _has_ended(pod: Pod) -> bool:
