@@ -9,9 +9,11 @@ from engine.api_server.store.faults import (
     PREPARE_DEVICES,
     PROCESSES,
     PROVISION,
+    PV_CONTROLLER,
     READY_DEVICES,
     RESTARTABLE,
     WRITE,
+    WRITE_REFUSED,
     ApiFaults,
     ClaimFault,
     invalid,
@@ -26,6 +28,7 @@ from engine.kernel.errors import Invalid, NotFound
 from engine.kernel.recorder import Recorder
 from engine.kernel.rng import Streams
 from engine.kernel.units import SECOND
+from engine.kernel.view import Attributes, Changes, diff
 from engine.objects.kinds import split_entity_id
 from engine.objects.objects import Node, Pod
 from engine.objects.outside import NAMED
@@ -305,7 +308,25 @@ class FaultInjector:
 
     def _refused(self, entity: str, by: str, text: str) -> None:
         message = f"a write of {by} was refused: {text}"
-        self._recorder.record("WriteRefused", entity, COMPONENT, message)
+        changes = self._trouble(entity, text) if by == PV_CONTROLLER else None
+        self._recorder.record(WRITE_REFUSED, entity, COMPONENT, message, None, changes)
+
+    def _trouble(self, entity: str, text: str) -> Changes | None:
+        """What pages show of an object whose writes fail: no Kubernetes Event tells of it.
+
+        A deleted object must not come back into the view.
+        """
+        if not self._store.record.events_of(entity).created:
+            return None
+        known = self._recorder.troubles.get(entity)
+        before = known["failures"] if known is not None and known["name"] == WRITE_REFUSED else 0
+        now: Attributes = {"name": WRITE_REFUSED, "failures": before + 1, "error": text}
+        now["failed"] = self._recorder.now
+        retry_at = self._volumes.pv_controller.next_try()
+        if retry_at is not None:
+            now["retry_at"] = retry_at
+        self._recorder.troubles[entity] = now
+        return {entity: {"trouble": now if known is None else diff(known, now)}}
 
 
 def _named(field: str, fault: Mapping[str, Any]) -> tuple[str, str]:

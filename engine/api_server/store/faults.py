@@ -37,6 +37,9 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "heal": (),
 }
 WRITE: Final = "write"
+# The event of a write that is refused, and the author of which pages show it.
+WRITE_REFUSED: Final = "WriteRefused"
+PV_CONTROLLER: Final = "pv-controller"
 PROVISION: Final = "provision"
 DELETE: Final = "delete"
 # Calls into a volume driver, by the names of their latencies.

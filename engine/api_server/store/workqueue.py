@@ -86,6 +86,11 @@ class WorkQueue:
         self._failures[key] = failures + 1
         self.add_after(key, min(self.BASE_DELAY << min(failures, 40), self.MAX_DELAY))
 
+    def next_try(self, key: str) -> int:
+        """When *key* would be synced again if its sync failed now."""
+        failures = min(self._failures.get(key, 0), 40)
+        return self._loop.now + min(self.BASE_DELAY << failures, self.MAX_DELAY)
+
     def forget(self, key: str) -> None:
         """Reset the exponential delay of *key*."""
         self._failures.pop(key, None)

@@ -2,6 +2,7 @@
 
 from typing import Any, Final, NamedTuple, Required, TypedDict
 
+from engine.api_server.store.faults import PV_CONTROLLER, WRITE_REFUSED
 from engine.api_server.store.superseding import Superseding
 from engine.api_server.store.watches import WatchEvent
 from engine.kernel.loop import EventLoop
@@ -150,6 +151,8 @@ class WriteRecord:
         self.touched[entity] = new.raw
         if old is not None and entity in self._recorder.told:
             patch = {**patch, **self._told_anew(new)}
+        if old is not None and entity in self._recorder.troubles:
+            patch = {**patch, **self._write_came_to_pass(entity, note["by"])}
         shown: Changes = {entity: patch} if patch or old is None else {}
         changes = note.get("changes")
         if changes:
@@ -165,6 +168,13 @@ class WriteRecord:
             self._doomed[entity] = note["by"]
         if self.superseding is not None:
             self.superseding.written(write, seq, fact)
+
+    def _write_came_to_pass(self, entity: str, by: str) -> Attributes:
+        """A write of the author whose writes of the object were refused before ends that trouble."""
+        if by != PV_CONTROLLER or self._recorder.troubles[entity]["name"] != WRITE_REFUSED:
+            return {}
+        del self._recorder.troubles[entity]
+        return {"trouble": None}
 
     def _told_anew(self, pod: ApiObject) -> Attributes:
         """What a write changes of what the status of a pod told of its containers."""

@@ -56,6 +56,8 @@ class PersistentVolumeController:
         self._candidates = self.resync.candidates
         # Object id → why its latest sync was abandoned.
         self.last_error: dict[str, str] = {}
+        # What is synced now.
+        self._syncing: ApiObject | None = None
         self._claim_sync = ClaimSync(self.writer, self.operations)
         self._volume_sync = VolumeSync(self.writer, self.operations, self.claim_queue)
 
@@ -68,6 +70,16 @@ class PersistentVolumeController:
             self._candidates.claims.observe(claim.key, claim.volume_name)
             self.caches.store_claim_update(claim)
         self.resync.start_at(self.context.loop.now + first_resync)
+
+    def next_try(self) -> int | None:
+        """When what is synced now is synced again if a write of it fails, in ns; None if unknown."""
+        obj = self._syncing
+        if obj is None:
+            return None
+        queue = self.claim_queue if obj.kind == PersistentVolumeClaim.KIND else self.volume_queue
+        if self.context.rules.retries_failed_syncs and isinstance(queue, WorkQueue):
+            return queue.next_try(obj.key)
+        return self.resync.next_at
 
     # Watch events
 
@@ -123,6 +135,7 @@ class PersistentVolumeController:
         if not self.caches.store_volume_update(volume):
             return
         self._tell_begin("syncVolume", volume)
+        self._syncing = volume
         try:
             self.sync_volume(volume)
         except SimError as error:
@@ -132,12 +145,14 @@ class PersistentVolumeController:
             if self.last_error:
                 self._forget_error(self.volume_queue, volume)
             self._tell_end(volume)
+        self._syncing = None
 
     def _update_claim(self, claim: PersistentVolumeClaim) -> None:
         """Sync a claim of the informer, unless the cache has a newer version."""
         if not self.caches.store_claim_update(claim):
             return
         self._tell_begin("syncClaim", claim)
+        self._syncing = claim
         try:
             self.sync_claim(claim)
         except SimError as error:
@@ -146,6 +161,7 @@ class PersistentVolumeController:
             if self.last_error:
                 self._forget_error(self.claim_queue, claim)
             self._tell_end(claim)
+        self._syncing = None
 
     def _handle_error(self, queue: KeyQueue, obj: ApiObject, error: SimError) -> None:
         self.last_error[obj.id] = str(error)

@@ -48,6 +48,11 @@ class Resync:
 
     # The timer
 
+    @property
+    def next_at(self) -> int | None:
+        """When the next resync comes, in ns; None where none is due."""
+        return self._next_at if self.is_armed else None
+
     def start_at(self, at: int) -> None:
         """Resync at *at*, in ns, and every 15 s from then on. To be called before the first resync."""
         self._next_at = at

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final
 
+from engine.api_server.store.faults import WRITE_REFUSED
 from engine.diagnosis.report import Cause
 from engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
+from engine.diagnosis.trials import seconds
 from engine.framework.explaining.case import FEW, listed, owner_text
 from engine.framework.explaining.fact import Fact, fact
 from engine.objects.manifest_parts import items, section
@@ -40,6 +42,7 @@ _DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
 def claim_causes(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
     """What keeps *claim* from being bound and whole; nothing for one that is."""
     yield from binding_causes(scene, claim)
+    yield from refused_writes(scene, claim)
     yield from _resizing(scene, claim)
 
 
@@ -58,6 +61,20 @@ def binding_causes(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause
         yield _misbound(scene, claim, volume)
     elif not claim.volume_name:
         yield from _unbound(scene, claim)
+
+
+def refused_writes(scene: Scene, obj: PersistentVolumeClaim | PersistentVolume) -> Iterator[Cause]:
+    """Writes of the PV controller that the API server refuses: what, how often, and the next try."""
+    trouble = scene.troubles.get(obj.id)
+    if trouble is None or trouble["name"] != WRITE_REFUSED:
+        return
+    times = "once" if trouble["failures"] == 1 else f"{trouble['failures']} times in a row"
+    what = "Claim" if isinstance(obj, PersistentVolumeClaim) else "Volume"
+    text = f"{what} {obj.key}: the API server has refused a write of the PV controller {times}, "
+    text += f"last at {seconds(trouble['failed'])}: {trouble['error'].rstrip('.')}."
+    again = trouble.get("retry_at")
+    why = "" if again is None else f"It is tried again at {seconds(again)}."
+    yield cause(BINDER, text, [], why=why, severity="delays")
 
 
 def _deleting(scene: Scene, claim: PersistentVolumeClaim) -> Cause:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from engine.api_server.admission.admission import Admission
 from engine.api_server.store.store import ObjectStore
@@ -30,13 +31,16 @@ class Scene:
     now: int
     # By object the newest Kubernetes Events: reason → message.
     noted: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    # By object what fails and is tried again, as pages show it.
+    troubles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     # What the API server would say of an object that is to be created; None where that is not asked.
     admission: Admission | None = None
 
     @classmethod
     def of(cls, cluster: Cluster) -> Scene:
         """The objects of *cluster* now, with its Events and its admission."""
-        return cls(cluster.store, cluster.now, cluster.recorder.noted, cluster.admission)
+        recorder = cluster.recorder
+        return cls(cluster.store, cluster.now, recorder.noted, recorder.troubles, cluster.admission)
 
     def event(self, obj: ApiObject, *reasons: str) -> str:
         """The newest Event of *obj* with one of the *reasons*, "Reason: message"; "" for none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from engine.diagnosis.report import Cause
-from engine.diagnosis.subjects.claims import BINDER
+from engine.diagnosis.subjects.claims import BINDER, refused_writes
 from engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from engine.framework.explaining.case import FEW, listed
 from engine.framework.explaining.fact import Fact, fact
@@ -24,6 +24,7 @@ def volume_causes(scene: Scene, volume: PersistentVolume) -> Iterator[Cause]:
         yield _failed(scene, volume)
     elif volume.phase == VOLUME_AVAILABLE:
         yield _available(scene, volume)
+    yield from refused_writes(scene, volume)
 
 
 def _deleting(scene: Scene, volume: PersistentVolume) -> Cause:

@@ -59,6 +59,8 @@ export function failureWords(name, trouble) {
 
 /** What is said of an object's `trouble`, by the reason of its Events. */
 const TROUBLES = {
+  WriteRefused: (times) =>
+    ngettext("write of the PV controller failed once", "write of the PV controller failed {count} times", times),
   ProvisioningFailed: (times) => ngettext("provisioning failed once", "provisioning failed {count} times", times),
   VolumeFailedDelete: (times) => ngettext("deletion failed once", "deletion failed {count} times", times),
   VolumeFailedRecycle: (times) => ngettext("recycling failed once", "recycling failed {count} times", times),

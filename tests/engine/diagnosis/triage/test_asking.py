@@ -16,7 +16,7 @@ from engine.input.loader import load_files
 from engine.input.scenario import Scenario
 from tests.builders.nodes import node
 from tests.builders.pods import pod
-from tests.builders.storage import claim, storage_class
+from tests.builders.storage import claim, storage_class, volume
 from tests.engine.diagnosis.triage.clusters import (
     NOON,
     answer_about,
@@ -59,7 +59,46 @@ def test_long_wait_that_the_model_would_end_contradicts() -> None:
     for since, contradicts in (("2026-11-20T11:00:00Z", True), ("2026-11-20T11:59:00Z", False)):
         web["metadata"]["creationTimestamp"] = since
         answer = answer_about("Pod", "default/web", node("n1"), fast, data, web)
-        assert (answer.predicted, answer.contradicts) == ("it runs on n1", contradicts)
+        over = "" if contradicts else "; what holds it now is over by then"
+        assert (answer.predicted, answer.contradicts) == (f"it runs on n1{over}", contradicts)
+
+
+def _tied_elsewhere(since: str, driver: str = "disk.acme.io") -> list[Manifest]:
+    """A pod on n1 since then whose volume is attached to n2, where no pod uses it."""
+    disk = volume("pv", "fast", csi={"driver": driver, "volumeHandle": "pv"})
+    disk["spec"]["claimRef"] = {"namespace": "default", "name": "data", "uid": "data"}
+    data = claim("data", "fast", volumeName="pv")
+    data["metadata"]["uid"] = "data"
+    for each in (disk, data):
+        each["status"] = {"phase": "Bound"}
+    tie = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttachment",
+        "metadata": {"name": "tie"},
+        "spec": {
+            "attacher": driver,
+            "nodeName": "n2",
+            "source": {"persistentVolumeName": "pv"},
+        },
+        "status": {"attached": True},
+    }
+    web = placed(pod("web", claims=["data"]), startTime=since)
+    return [node("n1"), node("n2"), disk, data, web, tie]
+
+
+def test_idle_attachment_elsewhere_contradicts_at_once() -> None:
+    # The model knows this driver as one that attaches nothing, and mounts the volume.
+    tied = _tied_elsewhere("2026-11-20T11:59:30Z", "nfs.csi.k8s.io")
+    answer = answer_about("Pod", "default/web", *tied)
+    assert "VolumeAttachment tie still ties volume pv to n2" in answer.sentence
+    assert answer.contradiction.endswith("It has waited for 30 s only, and may go on by itself.")
+    assert answer.fixes[0].text.startswith("Delete VolumeAttachment tie")
+
+
+def test_bound_claim_of_a_stuck_pod_contradicts_nothing() -> None:
+    tied = _tied_elsewhere("2026-11-20T09:00:00Z")
+    answer = answer_about("PersistentVolumeClaim", "default/data", *tied)
+    assert (answer.predicted, answer.contradiction) == ("it is bound to pv", "")
 
 
 def test_pod_of_a_deleted_namespace_goes_with_it() -> None:

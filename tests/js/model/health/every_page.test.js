@@ -16,6 +16,7 @@ const ERROR = 'MountVolume.MountDevice failed for volume "d1" : wrong fs type';
 const FAILED = {name: "volume_mount", failures: 5, error: ERROR, failed: 6e9, retry_at: 10e9};
 const DISK = {name: "d1", attachable: true, attached: true, desired: {"shop/web": 1e9}, operations: {"*": FAILED}};
 const REFUSED = {name: "ProvisioningFailed", failures: 7, error: "no space", failed: 6e9, retry_at: 12e9};
+const UNWRITTEN = {name: "WriteRefused", failures: 2, error: "conflict", failed: 6e9, retry_at: 15e9};
 const UNGROWN = {name: "VolumeResizeFailed", failures: 2, error: "offline only", failed: 6e9};
 const KEPT = {name: "VolumeFailedDelete", failures: 3, error: "in use", failed: 6e9};
 const UNMADE = {name: "FailedCreate", failures: 1, error: "exceeded quota", failed: 6e9};
@@ -44,6 +45,7 @@ const STATE = {
   "pod/shop/crashing": {node: "n1", phase: "Running", told: CRASHING},
   "pod/shop/unready": {node: "n1", phase: "Running", told: UNREADY},
   "claim/shop/refused": {phase: "Pending", class: "fast", selected_node: "n1", trouble: REFUSED},
+  "claim/shop/unwritten": {phase: "Pending", class: "fast", selected_node: "n1", trouble: UNWRITTEN},
   "claim/shop/grows": {phase: "Bound", volume: "d3", trouble: UNGROWN},
   "claim/shop/a-well": {phase: "Bound", volume: "d4"},
   "volume/d4": {phase: "Bound", claim: "shop/a-well"},
@@ -74,6 +76,7 @@ const STATES = {
 /** What fails beside volumes on nodes, and how every page says so. */
 const FAILING = {
   "claim/shop/refused": "provisioning failed 7 times, next try at 12.000 s",
+  "claim/shop/unwritten": "write of the PV controller failed 2 times, next try at 15.000 s",
   "claim/shop/grows": "expansion failed 2 times, last at 6.000 s",
   "volume/kept": "deletion failed 3 times, last at 6.000 s",
   "replicaset/shop/web-1": "creation of its pods failed once, last at 6.000 s",
@@ -136,7 +139,7 @@ test("chains of volumes show the health of the pod", () => {
   const chains = new Chains();
   chains.of(model.claims, model.entities);
   const {rows} = chains.page({kind: "", text: "", page: null, id: null});
-  assert.equal(rows.length, 6);
+  assert.equal(rows.length, 7);
   for (const {claimId} of rows) {
     const user = claimId && userOf(model.claims.usersOf(claimId, model.entities));
     if (!user) continue;

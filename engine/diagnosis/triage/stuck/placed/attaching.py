@@ -113,7 +113,8 @@ def explain_multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Expla
         if is_idle:
             lets_go = (
                 f"No pod on {node} uses volume {volume}: a healthy attach/detach controller would take "
-                f"VolumeAttachment {name} away and attach the volume to {listed(sorted(mine), 3)}."
+                f"VolumeAttachment {name} away within six minutes, and attach the volume to "
+                f"{listed(sorted(mine), 3)}."
             )
             changes.append(_without(each, node))
         facts = (f"node/{node}",)
