@@ -9,10 +9,10 @@ from tests.sick_clusters.statements import untrue
 # Chosen for what is wrong in them: a claim that is Lost although its volume is there (2), a driver
 # that an Event misses and a CSINode has (31), a pod that waits for two refused claims (46), a pod
 # that is only foreseen on a node (192), failing containers (6, 7, 24), a node that falls silent in the
-# next minute (1018).
+# next minute (1018), an attachment that nobody uses (2211).
 TRIAGED = (1, 2, 31, 46, 159, 192)
 PLAYED = (6, 7, 24)
-ASKED = (31, 1018)
+ASKED = (31, 1018, 2211)
 
 
 @pytest.mark.parametrize("seed", TRIAGED)

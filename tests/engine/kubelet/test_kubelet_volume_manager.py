@@ -14,8 +14,8 @@ from engine.storage.operations.pending import (
     next_tick,
     retry_at,
 )
-from engine.storage.plugins.simulated import Fault
-from engine.storage.plugins.spec import ErrorKind
+from engine.storage.plugins.simulated import Fault, SimulatedPlugin
+from engine.storage.plugins.spec import Answer, ErrorKind, VolumeError
 from tests.conformance.kubelet.volumemanager import mounted_volumes
 from tests.engine.controllers.test_attach_detach import UNIQUE_NAME, Machine
 
@@ -366,3 +366,24 @@ def test_backoff_delays_only_the_same_operation() -> None:
 
 def test_ticks_are_multiples_of_the_period() -> None:
     assert [next_tick(at, 100) for at in (0, 1, 100, 101)] == [0, 100, 100, 200]
+
+
+def test_operations_failing_at_once_take_turns_each_tick(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.add_pod("a", "node-1")
+    machine.run(20)
+    call = SimulatedPlugin.call
+
+    def refusing(self: SimulatedPlugin, name: str, *args: Any, **options: Any) -> Answer:
+        if name in ("TearDown", "SetUp"):
+            return Answer(error=VolumeError("no driver"))
+        return call(self, name, *args, **options)
+
+    monkeypatch.setattr(SimulatedPlugin, "call", refusing)
+    machine.delete_pod("a", grace=0)
+    machine.add_pod("b", "node-1")
+    before, steps = machine.loop.now, machine.loop.steps
+    machine.loop.run_due(before + 20 * SECOND, steps + 5_000)
+    assert machine.loop.now > before + 10 * SECOND
+    assert "VolumeOperationFailed" in machine.facts("VolumeOperationFailed")
