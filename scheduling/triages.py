@@ -13,12 +13,14 @@ from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.answer import Answer
 from engine.diagnosis.triage.asking import explain_as_it_stands
 from engine.diagnosis.triage.report import Triage
+from engine.diagnosis.triage.superseded import superseded
 from engine.diagnosis.triage.triage import triage_parts
 from engine.input.scenario import Scenario
 from engine.kernel.errors import SimError
 from kscope.runs.drive.replay import engine_created
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import KeptEvidence, Run
+from kscope.runs.selectors import run_state_at
 from kscope.runs.triages import triage_keep, triage_known
 from scheduling.process_forks import forks_of
 
@@ -55,11 +57,11 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
         )
     known = triage_known(run)
     if known is not None and known.is_whole:
-        yield {**known.document, "is_whole": True}
+        yield {**_marked(run, known.document), "is_whole": True}
         return
     if known is not None:
         # To make the cluster again takes half a minute where it is large.
-        yield {**known.document, "is_whole": False}
+        yield {**_marked(run, known.document), "is_whole": False}
     with collector_paused():
         cluster, evidence = _standing(run)
         found: Triage | None = None
@@ -68,7 +70,7 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
                 found, causes = part, part.to_dict()
                 if known is None:
                     triage_keep(run, causes, is_whole=False)
-                    yield {**causes, "is_whole": False}
+                    yield {**_marked(run, causes), "is_whole": False}
                 continue
             assert found is not None, "the causes come first"
             if not isinstance(part, tuple):
@@ -82,6 +84,18 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
             yield {"group": place, "changes": shown["changes"], "conclusion": group.conclusion}
         assert found is not None, "the causes come first"
         triage_keep(run, found.to_dict(), is_whole=True)
+
+
+def _marked(run: Run, document: dict[str, Any]) -> dict[str, Any]:
+    """A triage whose groups say what has become of their objects since the run was played."""
+    now = run_state_at(run, seq=run.head_seq) if run.head_seq and run.head_at else None
+    groups: list[dict[str, Any]] = document["groups"]
+    if now is None:
+        return document
+    marks = [superseded(each, now.state, now.at) for each in groups]
+    pairs = zip(groups, marks, strict=True)
+    marked = [{**each, "superseded": mark} if mark else each for each, mark in pairs]
+    return {**document, "groups": marked}
 
 
 def first_look_by_id(run_id: int) -> dict[str, Any]:

@@ -199,6 +199,23 @@ def test_any_object_of_the_files_can_be_asked(client: Client, brought: Run) -> N
     assert client.get(f"/api/runs/{brought.pk}/why/thing/default/held/").status_code == 404
 
 
+def test_triage_marks_what_the_run_has_superseded(client: Client, brought: Run) -> None:
+    before = client.get(f"/api/runs/{brought.pk}/triage/").json()["groups"]
+    assert not any("superseded" in each for each in before)
+    services.command_submit(run=brought, body={"verb": "delete", "object": "pod/default/giant"})
+    services.run_transport(run=brought, action="play", speed="max")
+    runner.run_drive(brought.pk)
+    brought.refresh_from_db()
+    assert brought.head_at > 0
+    marks = [
+        each["superseded"]["text"]
+        for each in client.get(f"/api/runs/{brought.pk}/triage/").json()["groups"]
+        if each["pods"]
+    ]
+    assert len(marks) == 1
+    assert marks[0].endswith(": 1 of 1 pod is gone")
+
+
 def test_a_scenario_with_steps_has_no_triage(client: Client, driven: Run) -> None:
     answer = client.get(f"/api/runs/{driven.pk}/triage/")
     assert answer.status_code == 409

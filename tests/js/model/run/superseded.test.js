@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import {readFileSync} from "node:fs";
 import {test} from "node:test";
 
 import {RunModel} from "../../../../static/js/model/run/run_model.js";
@@ -32,3 +33,13 @@ test("nothing is superseded before the run is played", () => {
 test("a cause whose objects still wait has no mark", () => {
   assert.equal(supersededWords(["pod/shop/b", "claim/shop/c"], modelAt(60e9)), "");
 });
+
+// REST says the same words of the same states: tests/engine/diagnosis/triage/test_superseded.py.
+const CASES = JSON.parse(readFileSync(new URL("../../../data/superseded.json", import.meta.url), "utf8"));
+
+for (const {name, at, state, text, pods = [], claims = [], nodes = []} of CASES)
+  test(`page and REST agree on a mark: ${name}`, () => {
+    const model = new RunModel();
+    model.reset({seq: 1, at, events: [], state});
+    assert.equal(supersededWords(heldIds({pods, claims, nodes}), model), text);
+  });
