@@ -20,20 +20,13 @@ def synthetic(nodes: int = 5000, pods: int = 10000, seed: int = 0) -> Scenario:
     )
 
 
-def _node(index: int) -> Manifest:
-    name = f"node-{index:05d}"
+def base_node() -> Manifest:
+    """The node that scheduler_perf makes without a template. Upstream: util.go, baseNode."""
     resources = {"cpu": "4", "memory": "32Gi", "pods": "110"}
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {
-            "name": name,
-            "labels": {
-                "kubernetes.io/hostname": name,
-                "topology.kubernetes.io/region": "region-1",
-                "topology.kubernetes.io/zone": ZONES[index % len(ZONES)],
-            },
-        },
+        "metadata": {"name": "scheduler-perf"},
         "spec": {},
         "status": {
             "capacity": resources,
@@ -43,12 +36,27 @@ def _node(index: int) -> Manifest:
     }
 
 
-def _pod(index: int) -> Manifest:
+def base_pod() -> Manifest:
+    """The pod that it makes without a template. Upstream: util.go, makeBasePod()."""
     requests = {"cpu": "100m", "memory": "500Mi"}
     container = {"name": "pause", "image": "registry.k8s.io/pause:3.9"}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": f"pod-{index:05d}", "namespace": "default"},
+        "metadata": {"name": "pod-", "namespace": "default"},
         "spec": {"containers": [{**container, "resources": {"requests": requests}}]},
     }
+
+
+def _node(index: int) -> Manifest:
+    name = f"node-{index:05d}"
+    labels = {
+        "kubernetes.io/hostname": name,
+        "topology.kubernetes.io/region": "region-1",
+        "topology.kubernetes.io/zone": ZONES[index % len(ZONES)],
+    }
+    return {**base_node(), "metadata": {"name": name, "labels": labels}}
+
+
+def _pod(index: int) -> Manifest:
+    return {**base_pod(), "metadata": {"name": f"pod-{index:05d}", "namespace": "default"}}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from engine.api_server.admission.setup_fault import SetupFault
+from engine.input.assumed.placeholder import Placeholder
+from engine.input.assumed.questions import Question
+from engine.input.sources.foreign import Skipped
 from engine.objects.documents import Path, show_path
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Node
@@ -14,6 +17,8 @@ from engine.objects.unmodelled import LeftOut
 from engine.objects.values.shown import shown
 
 Manifest = dict[str, Any]
+# How many skipped files, and how many placeholders, a report names.
+MOST_SKIPPED: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,7 @@ class FileContents:
 
 @dataclass(slots=True)
 class LoadResult:
-    """What the files hold. With problems, everything but `files` is empty."""
+    """What the files hold. With problems, only `files`, `skipped` and `sources` are not empty."""
 
     objects: list[LoadedObject] = field(default_factory=list[LoadedObject])
     scenario: dict[str, Any] | None = None
@@ -156,7 +161,16 @@ class LoadResult:
     was_stored: bool = False
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
     warnings: list[str] = field(default_factory=list[str])
+    # The notes of `warnings` about fields that no object of its kind has.
+    unknown_fields: list[str] = field(default_factory=list[str])
     problems: list[Problem] = field(default_factory=list[Problem])
+    # Files and documents that are no manifests, with the reason; also when there are problems.
+    skipped: list[Skipped] = field(default_factory=list[Skipped])
+    # What files, folders and archives were recognised as, by their names.
+    sources: dict[str, str] = field(default_factory=dict[str, str])
+    # Objects that stand in the place of some that the files name and do not hold.
+    placeholders: list[Placeholder] = field(default_factory=list[Placeholder])
+    questions: list[Question] = field(default_factory=list[Question])
     # The contents of each file by itself, also when it or another one has problems.
     files: dict[str, FileContents] = field(default_factory=dict[str, FileContents])
 
@@ -183,10 +197,17 @@ class LoadResult:
     def to_report(self) -> Manifest:
         """What a first look at the files says of them, as JSON: how they were read."""
         # Objects that are left out are kept apart.
-        told_apart = {str(each) for each in self.left_out}
+        told_apart = {*map(str, self.left_out), *self.unknown_fields}
         return {
             "files": [{"name": name, **asdict(found)} for name, found in self.files.items()],
             "warnings": [each for each in self.warnings if each not in told_apart],
+            "sources": self.sources,
+            "skipped": [asdict(each) for each in self.skipped[:MOST_SKIPPED]],
+            "skipped_count": len(self.skipped),
+            "unknown_fields": self.unknown_fields,
+            "placeholders": [each.to_dict() for each in self.placeholders[:MOST_SKIPPED]],
+            "placeholder_count": len(self.placeholders),
+            "questions": [each.to_dict() for each in self.questions],
             "left_out": [
                 {**one.to_dict(), "is_evidence": one.is_evidence} for one in self.left_out
             ],

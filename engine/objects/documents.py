@@ -76,8 +76,11 @@ def read_documents(name: str, data: bytes, limits: Limits) -> list[Document]:
         try:
             return [_json_document(text, limits)]
         except orjson.JSONDecodeError as error:
-            if name.endswith(".json"):
-                raise _not_json(error) from None
+            documents, rest = _json_stream(text, limits)
+            if documents and not rest:
+                return documents
+            if name.endswith(_JSON_NAMES) and not rest.startswith("---"):
+                raise _not_json(error, documents) from None
     return _YamlReader(text, limits).read()
 
 
@@ -474,13 +477,53 @@ def parse_json(text: bytes) -> Any:
     try:
         return _json_document(text, Limits()).value
     except orjson.JSONDecodeError as error:
-        raise _not_json(error) from None
+        raise _not_json(error, []) from None
 
 
-def _not_json(error: orjson.JSONDecodeError) -> DocumentError:
+# Files that hold nothing but JSON, by their names.
+_JSON_NAMES = (".json", ".jsonl", ".ndjson")
+
+
+def _not_json(error: orjson.JSONDecodeError, before: list[Document]) -> DocumentError:
+    """*error* of a file that holds the documents *before* the broken one."""
+    if before:
+        return DocumentError("not JSON", document=len(before) + 1, line=before[-1].line)
     return DocumentError(
         f"not JSON: {error.msg}", document=1, line=error.lineno, column=error.colno
     )
+
+
+def _json_stream(text: bytes, limits: Limits) -> tuple[list[Document], str]:
+    """The JSON values that stand behind each other at the beginning of *text*, and what is left.
+
+    One on each line, or as `kubectl get --watch -o json` prints them.
+    """
+    whole, decoder = text.decode(), json.JSONDecoder()
+    found: list[Document] = []
+    place, line = _after_space(whole, 0), 1
+    seen = 0
+    while place < len(whole):
+        try:
+            _, end = decoder.raw_decode(whole, place)
+            line += whole.count("\n", seen, place)
+            seen = place
+            document = _json_document(whole[place:end].encode(), limits)
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, DocumentError):
+                error.document, error.line = len(found) + 1, line + max(error.line - 1, 0)
+                raise
+            break
+        found.append(Document(len(found) + 1, document.value, line))
+        place = _after_space(whole, end)
+    return found, whole[place : place + 3]
+
+
+def _after_space(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
+
+
+_SPACE = re.compile(r"\s*")
 
 
 def _json_document(text: bytes, limits: Limits) -> Document:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import yaml
 from django.utils.translation import gettext
 
-from engine.input.loader import is_configuration
+from engine.input.document_reader import is_configuration
 from engine.objects.documents import DocumentError, Limits, read_documents
 from engine.objects.values.shown import shown
 from engine.scheduler.configuration.in_force import described

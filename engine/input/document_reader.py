@@ -1,0 +1,251 @@
+"""Tells what a document is: objects, a list of some, how a run is set up, or nothing of a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from engine.api_server.validation.report import Report
+from engine.input.cleaning import clean, clean_command
+from engine.input.collected import Collected, check
+from engine.input.formats.scheduler_perf import is_perf
+from engine.input.lessons.loading import LoadedLessons, is_lesson
+from engine.input.load_result import LoadResult, Manifest, Origin
+from engine.input.scenario import parse_header, parse_recording, with_ends
+from engine.input.sources.bundles import base_of
+from engine.input.sources.foreign import Skipped, foreign_reason
+from engine.objects.documents import Document, Path
+from engine.objects.values.shown import shown
+
+# The keys of a kube-scheduler-simulator snapshot, whose items have no kind.
+_SNAPSHOT = {
+    "namespaces": ("Namespace", "v1"),
+    "priorityClasses": ("PriorityClass", "scheduling.k8s.io/v1"),
+    "storageClasses": ("StorageClass", "storage.k8s.io/v1"),
+    "nodes": ("Node", "v1"),
+    "pvs": ("PersistentVolume", "v1"),
+    "pvcs": ("PersistentVolumeClaim", "v1"),
+    "pods": ("Pod", "v1"),
+}
+# The key of such a snapshot that holds the scheduler's configuration, and its type.
+_CONFIGURATION = "schedulerConfig"
+_CONFIGURATION_TYPE = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+}
+_NO_KINDS = "it is a list whose items have neither apiVersion nor kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a document stands. One that was found in a folder or an archive may be anything."""
+
+    origin: Origin
+    is_found: bool = False
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return self.origin.file
+
+
+@dataclass(slots=True)
+class PerfFile:
+    """The test cases of a scheduler_perf file, and where they stand."""
+
+    origin: Origin
+    cases: list[Manifest]
+
+
+@dataclass(slots=True)
+class DocumentReader:
+    """Reads documents into a LoadResult, one by one."""
+
+    result: LoadResult
+    collected: Collected
+    lessons: LoadedLessons
+    is_recording: bool = False
+    configuration_path: Path = ()
+    perf: list[PerfFile] = field(default_factory=list[PerfFile])
+
+    def read(self, file: str, document: Document, report: Report, *, is_found: bool) -> None:
+        """Read one document of a file; what is wrong with it goes into the *report*."""
+        spot = Spot(Origin(file, document.index, document.line), is_found)
+        raw = document.value
+        if isinstance(raw, list):
+            self._bare_list(cast("list[Any]", raw), document, spot, report)
+        elif isinstance(raw, dict):
+            self._mapping(cast("Manifest", raw), document, spot, report)
+        elif is_found:
+            self._skip(spot, "it is no mapping, as manifests are")
+        else:
+            report.add((), raw, f"expected a manifest, found {shown(raw)}")
+
+    def _skip(self, spot: Spot, why: str) -> None:
+        self.result.skipped.append(Skipped(spot.file, why, spot.origin.document))
+
+    def _bare_list(self, raw: list[Any], document: Document, spot: Spot, report: Report) -> None:
+        """Test cases of scheduler_perf, or objects without a List around them."""
+        if is_perf(raw):
+            self.perf.append(PerfFile(spot.origin, raw))
+            return
+        base = base_of(spot.file) if spot.is_found else {}
+        is_typed = all(isinstance(each, dict) and (base or "kind" in each) for each in raw)
+        if raw and is_typed:
+            for index, item in enumerate(raw):
+                self._item(item, (index,), base, spot, report)
+        elif spot.is_found:
+            self._skip(spot, _NO_KINDS if raw else "it is an empty list")
+        else:
+            report.add((), raw, f"expected a manifest, found {shown(raw)}")
+
+    def _mapping(self, manifest: Manifest, document: Document, spot: Spot, report: Report) -> None:
+        kind = manifest.get("kind")
+        if kind is None and "steps" in manifest and "initial" in manifest:
+            self._scenario(manifest, (), report, recording=True)
+            self._items(document, "initial", spot, report, {})
+        elif kind is None and any(isinstance(manifest.get(key), list) for key in _SNAPSHOT):
+            for key, (item_kind, version) in _SNAPSHOT.items():
+                self._items(document, key, spot, report, {"apiVersion": version, "kind": item_kind})
+            self._snapshot_configuration(spot, manifest.get(_CONFIGURATION), report)
+        elif isinstance(kind, str) and _is_list(kind, manifest):
+            self._items(document, "items", spot, report, _base(kind, manifest))
+        elif kind == "Scenario" and str(manifest.get("apiVersion")).startswith("kscope.dev/"):
+            self._scenario(manifest, (), report, recording=False)
+        elif is_lesson(manifest):
+            self.lessons.document(manifest, spot.origin, report)
+        elif is_configuration(manifest):
+            self._configuration(manifest, (), spot.origin, report)
+        elif why := foreign_reason(spot.file, manifest):
+            self._skip(spot, why)
+        else:
+            self.collected.take(manifest, (), spot.origin, report, is_lenient=spot.is_found)
+
+    def _configuration(
+        self, manifest: Manifest, path: Path, origin: Origin, report: Report
+    ) -> None:
+        if self.result.configuration not in (None, manifest):
+            report.add(path, None, "a second scheduler configuration; only one is allowed")
+        self.result.configuration = manifest
+        self.result.configuration_origin = origin
+        self.configuration_path = path
+
+    def _snapshot_configuration(self, spot: Spot, found: Any, report: Report) -> None:
+        """The configuration that a snapshot was made under; null where it was not exported."""
+        path = (_CONFIGURATION,)
+        if found is None:
+            return
+        if not isinstance(found, dict):
+            report.add(path, found, f"expected a mapping, found {shown(found)}")
+            return
+        # It has a kind where the simulator has written it, and none where Go has.
+        manifest = _CONFIGURATION_TYPE | cast("Manifest", found)
+        if not is_configuration(manifest):
+            message = f"{shown(manifest['kind'])} is no KubeSchedulerConfiguration"
+            report.add((*path, "kind"), manifest["kind"], message)
+            return
+        self._configuration(manifest, path, spot.origin, report)
+
+    def _items(
+        self, document: Document, key: str, spot: Spot, report: Report, base: Manifest
+    ) -> None:
+        items = document.value.get(key)
+        if items is None:
+            return
+        if not isinstance(items, list):
+            report.add((key,), items, f"expected a list, found {shown(items)}")
+            return
+        lines = document.item_lines.get(key, [])
+        for index, item in enumerate(cast("list[Any]", items)):
+            line = lines[index] if index < len(lines) else 0
+            there = replace(spot, origin=replace(spot.origin, line=line))
+            item = with_ends(item) if key == "initial" else item
+            self._item(item, (key, index), base, there, report)
+
+    def _item(self, item: Any, path: Path, base: Manifest, spot: Spot, report: Report) -> None:
+        """An object of a list, or a list within it."""
+        if isinstance(item, dict) and base:
+            item = base | cast("Manifest", item)
+        found = cast("Manifest", item) if isinstance(item, dict) else {}
+        kind, inner = found.get("kind"), found.get("items")
+        if isinstance(kind, str) and _is_list(kind, found) and isinstance(inner, list):
+            for index, each in enumerate(cast("list[Any]", inner)):
+                self._item(each, (*path, "items", index), _base(kind, found), spot, report)
+            return
+        self.collected.take(item, path, spot.origin, report, is_lenient=spot.is_found)
+
+    def _scenario(self, raw: Manifest, path: Path, report: Report, *, recording: bool) -> None:
+        if self.result.scenario is not None:
+            report.add(path, None, "a second scenario header; only one is allowed")
+            return
+        before = len(report.problems)
+        raw = self._with_names(raw, recording)
+        header = parse_recording(raw, report) if recording else parse_header(raw, path, report)
+        self._check_steps(raw if recording else raw.get("spec"), path, report, recording)
+        if len(report.problems) == before:
+            header["steps"] = [_step_cleaned(step) for step in header["steps"]]
+        self.result.scenario = header
+        self.is_recording = recording
+        self.result.warnings += _not_simulated(raw) if recording else []
+
+    def _with_names(self, raw: Manifest, recording: bool) -> Manifest:
+        if recording:
+            return {**raw, "steps": self.collected.names.steps_named(raw.get("steps"))}
+        spec: Any = raw.get("spec")
+        if not isinstance(spec, dict) or "steps" not in spec:
+            return raw
+        steps: Any = cast("Manifest", spec)["steps"]
+        return {**raw, "spec": {**spec, "steps": self.collected.names.steps_named(steps)}}
+
+    def _check_steps(self, holder: Any, path: Path, report: Report, recording: bool) -> None:
+        if not isinstance(holder, dict):
+            return
+        steps = cast("Manifest", holder).get("steps")
+        path = ("steps",) if recording else (*path, "spec", "steps")
+        for index, step in enumerate(cast("list[Any]", steps) if isinstance(steps, list) else []):
+            for verb in ("create", "apply", "replace", "objects") if isinstance(step, dict) else ():
+                body = cast("Manifest", step).get(verb)
+                if body is None:
+                    continue
+                where = (*path, index, verb)
+                if isinstance(body, list):
+                    for number, item in enumerate(cast("list[Any]", body)):
+                        check(item, (*where, number), report)
+                else:
+                    check(body, where, report)
+
+
+def _base(kind: str, manifest: Manifest) -> Manifest:
+    """What the items of a list of one kind are, where they do not say it themselves."""
+    item_kind = kind.removesuffix("List")
+    return {"kind": item_kind, "apiVersion": manifest.get("apiVersion")} if item_kind else {}
+
+
+def _step_cleaned(step: Manifest) -> Manifest:
+    if "manifest" in step:
+        return {**step, "manifest": clean(step["manifest"])}
+    return clean_command(step)
+
+
+def _is_list(kind: str, manifest: Manifest) -> bool:
+    return kind == "List" or (kind.endswith("List") and "items" in manifest)
+
+
+def is_configuration(manifest: Manifest) -> bool:
+    """Whether this says how a scheduler is set up, rather than what a cluster holds."""
+    kind, version = manifest.get("kind"), manifest.get("apiVersion")
+    if kind == "KubeSchedulerConfiguration":
+        return True
+    policy = any(key in manifest for key in ("predicates", "priorities", "extenders"))
+    return kind == "Policy" and (version in (None, "v1") or policy)
+
+
+def _not_simulated(recording: Manifest) -> list[str]:
+    """What a recording asks for and a run does not do."""
+    found: list[str] = []
+    fakes = recording.get("fakes")
+    for fake, settings in cast("Manifest", fakes or {}).items() if isinstance(fakes, dict) else ():
+        for name in cast("Manifest", settings) if isinstance(settings, dict) else ():
+            if name.startswith("fail_") and name != "fail_nodes":
+                found.append(f"fakes.{fake}.{name} is not simulated")
+    return found

@@ -1,0 +1,115 @@
+"""What is no object of a cluster, by content: it is skipped, and the reason is told.
+
+Folders and archives hold more than manifests: values and templates of Helm charts, kustomizations,
+policies and settings of programs. A manifest that is broken is none of these: it is a problem.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Final, cast
+
+from engine.api_server.validation.kinds import KINDS
+from engine.objects.unmodelled import EVIDENCE
+
+Manifest = dict[str, Any]
+
+HELM: Final = "it is a template of a Helm chart: render it with helm template, and import the result"
+_CHART: Final = (
+    "it describes a Helm chart: render the chart with helm template, and import the result"
+)
+_KUSTOMIZATION: Final = (
+    "it is a kustomization: build it with kubectl kustomize, and import the result"
+)
+_VALUES: Final = "it has neither apiVersion nor kind, as values of a Helm chart have none"
+_NO_MANIFEST: Final = "it has neither apiVersion nor kind, so it is no manifest"
+NOT_TEXT: Final = "it is not a text file"
+NO_SUFFIX: Final = "its name does not end in .yaml, .yml, .json, .jsonl or .ndjson"
+
+_ACTION: Final = re.compile(rb"\{\{-?\s*[\w.$\"(/*]")
+_TYPED: Final = re.compile(rb"^\s*[{\[,-]*\s*[\"']?(apiVersion|kind)[\"']?\s*:", re.MULTILINE)
+# Keys with which a kustomization that names no kind begins.
+_OF_KUSTOMIZE: Final = frozenset(
+    ("resources", "bases", "patches", "patchesStrategicMerge", "configMapGenerator", "components")
+)
+_SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file, or a document of one, that was not read, and why."""
+
+    file: str
+    why: str
+    document: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.file}, document {self.document}" if self.document else self.file
+        return f"{where} was skipped: {self.why}"
+
+
+def is_template(data: bytes) -> bool:
+    """Whether a text that is no YAML has the actions of a Go template."""
+    return _ACTION.search(data) is not None
+
+
+def names_a_type(data: bytes) -> bool:
+    """Whether a text has a field that every manifest has."""
+    return _TYPED.search(data) is not None
+
+
+def name_fault(name: str, data: bytes) -> str:
+    """Why a file that was found, not named, is not even looked into; "" where it is."""
+    if PurePath(name).suffix.lower() in _SUFFIXES:
+        return ""
+    is_like_manifests = not PurePath(name).suffix and names_a_type(data[:4096])
+    return "" if is_like_manifests else NO_SUFFIX
+
+
+def foreign_reason(file: str, manifest: Manifest) -> str:
+    """Why a document is no object of a cluster; "" where it is one, or should be one."""
+    kind, version = manifest.get("kind"), manifest.get("apiVersion")
+    if str(version).startswith("kustomize.config.k8s.io/"):
+        return _KUSTOMIZATION
+    if kind is None:
+        return _untyped_reason(file, manifest, version)
+    if not isinstance(kind, str) or not isinstance(version, str):
+        return ""
+    metadata: Any = manifest.get("metadata")
+    named = cast("Manifest", metadata) if isinstance(metadata, dict) else {}
+    if any("{{" in str(named.get(part) or "") for part in ("name", "namespace")):
+        return HELM
+    if metadata is not None and not isinstance(metadata, Mapping):
+        return ""
+    return "" if named.get("name") or named.get("generateName") else _unnamed_reason(kind, version)
+
+
+def _untyped_reason(file: str, manifest: Manifest, version: Any) -> str:
+    if version is not None:
+        is_chart = version in ("v1", "v2") and {"name", "version"} <= manifest.keys()
+        return _CHART if is_chart else ""
+    if "metadata" in manifest or "spec" in manifest:
+        return ""
+    stem = PurePath(file).stem.lower()
+    if stem == "kustomization" and _OF_KUSTOMIZE & manifest.keys():
+        return _KUSTOMIZATION
+    return _VALUES if "values" in stem else _NO_MANIFEST
+
+
+def _unnamed_reason(kind: str, version: str) -> str:
+    """Of what has no name: objects of kinds that kscope reads must have one."""
+    group = version.rpartition("/")[0]
+    is_custom = "." in group and not group.endswith(".k8s.io")
+    if (kind in KINDS or kind in EVIDENCE) and not is_custom and not _is_setting(group):
+        return ""
+    return (
+        f"a {kind} of {version} without metadata.name is a setting of a program, and no object of a "
+        "cluster"
+    )
+
+
+def _is_setting(group: str) -> bool:
+    return group in ("audit.k8s.io", "kubeadm.k8s.io", "kind.x-k8s.io") or ".config." in group
