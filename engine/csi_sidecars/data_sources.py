@@ -91,9 +91,6 @@ class DataSources:
         key = f"{claim.namespace}/{name}"
         snapshot = self._find(_SNAPSHOT, key)
         if snapshot is None:
-            if not self._outside.knows(_SNAPSHOT):
-                # The files say nothing of snapshots.
-                return None
             group = "volumesnapshots.snapshot.storage.k8s.io"
             return f'error getting snapshot {name} from api server: {group} "{name}" not found'
         metadata: Manifest = snapshot["metadata"]

@@ -320,6 +320,15 @@ class Loader:
         if result.problems or self._check_setup is None:
             return "", frozenset()
         report = self._check_setup(result.scenario or {}, result.configuration, result.manifests)
+        wrong = [each for each in report.faults if each.part == "configuration"]
+        if wrong and self._options.known_plugin is not None:
+            # Who leaves out what kscope does not know wants the objects that came with it.
+            result.warnings.append(
+                f"The scheduler's configuration is left out, and the default scheduler decides: "
+                f"{wrong[0].path}: {wrong[0].message}"
+            )
+            result.configuration = result.configuration_origin = None
+            report = self._check_setup(result.scenario or {}, None, result.manifests)
         found = report.faults[:_MAX_PROBLEMS]
         result.problems += [self._setup_problem(fault) for fault in found]
         result.warnings += report.warnings

@@ -64,7 +64,10 @@ _NOTES: Final[dict[str, str]] = {
     "ControllerRevision": "StatefulSets and DaemonSets begin with a revision of their own",
     "CronJob": "it starts no Job; Jobs that are in the files do run",
     "DeviceClass": _CLAIMED_DEVICES,
-    "DeviceTaintRule": _CLAIMED_DEVICES,
+    "DeviceTaintRule": (
+        "it is not applied: no device gets its taint, and no pod is evicted by it; in v1.36 it takes the "
+        "feature gate DRADeviceTaintRules, which is off by default"
+    ),
     "HorizontalPodAutoscaler": "it scales nothing; replicas stay as the workload says",
     "MutatingAdmissionPolicy": _WEBHOOKS,
     "MutatingWebhookConfiguration": _WEBHOOKS,

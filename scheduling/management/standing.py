@@ -1,6 +1,6 @@
 """Reads files as a cluster that stands still, and writes answers, for commands that ask."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,13 +13,12 @@ from engine.cluster.cluster import Cluster
 from engine.diagnosis.observed.evidence import Evidence
 from engine.input.instants import whole_second_of
 from engine.input.load_result import LoadResult
-from engine.input.loader import load_paths
 from engine.input.scenario import Scenario
 from engine.kernel.errors import SimError
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from engine.versions.choices import proposed_version
+from scheduling.management.intake import BAD_INPUT, load
 
-BAD_INPUT = 2
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -39,7 +38,7 @@ class Standing:
 
 
 def expand(names: list[str]) -> Iterator[Path]:
-    """The files of the arguments; folders give their scenario files in order of name.
+    """The scenarios of the arguments, a file each; folders give theirs in order of name.
 
     Raises CommandError for what is no file and no such folder.
     """
@@ -59,17 +58,12 @@ def expand(names: list[str]) -> Iterator[Path]:
             raise bad_input(f"{path}: no such file or folder")
 
 
-def load_files(names: list[str]) -> LoadResult:
-    """What the files hold. Raises CommandError, with exit status 2, when they cannot be used."""
-    try:
-        loaded = load_paths(expand(names), check=check_setup)
-    except OSError as error:
-        if error.filename is None:
-            raise
-        raise bad_input(f"{error.filename}: {error.strerror}") from error
-    if not loaded.ok:
-        raise bad_input("\n".join(str(problem) for problem in loaded.problems))
-    return loaded
+def load_files(names: list[str], given: Mapping[str, Any]) -> LoadResult:
+    """What the files hold; *given* are the arguments of the command.
+
+    Raises CommandError, with exit status 2, when they cannot be used.
+    """
+    return load(names, given, check_setup)
 
 
 def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:

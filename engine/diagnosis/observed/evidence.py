@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
+from engine.api_server.validation.kinds import KINDS
+from engine.input.assumed.placeholder import placeholder_sentence
+from engine.input.assumed.questions import Question, questions_of
 from engine.input.instants import is_time, moment, newest_of
 from engine.input.load_result import LoadResult
 from engine.objects.manifest_parts import items, section
@@ -59,6 +62,8 @@ class Evidence:
         *instant* is given where the newest time of all is known already.
         """
         self._objects: dict[str, dict[str, Manifest]] = {}
+        # The API group to which the bare name of a custom kind belongs: the first that has it.
+        self._groups: dict[str, str] = {}
         self._events: dict[tuple[str, str], list[SeenEvent]] = {}
         self._by_namespace: dict[str, dict[object, list[Manifest]]] = {}
         for each in manifests:
@@ -66,11 +71,18 @@ class Evidence:
                 event = _seen(each)
                 self._events.setdefault((event.kind, event.key), []).append(event)
             else:
-                of_kind = self._objects.setdefault(each["kind"], {})
-                of_kind[key_of(each)] = each
+                self._add(each)
         for found in self._events.values():
             found.sort(key=_last)
         self.instant = instant or newest_of(manifests, newest_write)
+
+    def _add(self, manifest: Manifest) -> None:
+        """Keep an object under its kind; with its group where another group has that kind."""
+        kind, group = manifest["kind"], str(manifest.get("apiVersion") or "").rpartition("/")[0]
+        is_custom = "." in group and not group.endswith(".k8s.io")
+        if is_custom and (kind in KINDS or self._groups.setdefault(kind, group) != group):
+            kind = f"{kind}.{group}"
+        self._objects.setdefault(kind, {})[key_of(manifest)] = manifest
 
     @classmethod
     def of(cls, loaded: LoadResult) -> Self:
@@ -115,6 +127,20 @@ class Evidence:
     def users(self, claim_key: str) -> list[Manifest]:
         """The pods that use a PersistentVolumeClaim, in the order of the files."""
         return self._users.get(claim_key, [])
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """What the files leave open, and what answers about them rest on."""
+        return questions_of(list(self.everything()), ())
+
+    @cached_property
+    def assumed(self) -> dict[str, str]:
+        """Why each object is assumed that the files name and do not hold: "node/n1", "persistentvolume/pv-1"."""
+        return {
+            entity(each): sentence
+            for each in self.everything()
+            if (sentence := placeholder_sentence(each))
+        }
 
     @cached_property
     def pods_under_way(self) -> list[Manifest]:

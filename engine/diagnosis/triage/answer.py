@@ -110,6 +110,8 @@ class Answer:
     # How long the files show it held, as far as they say.
     waits_seconds: int = 0
     is_played: bool = True
+    # A sentence for each placeholder that the answer rests on: an object that the files do not hold.
+    assumed: tuple[str, ...] = ()
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -230,6 +232,7 @@ class Answer:
             "fixes": [each.content for each in self.fixes],
             "groups": [each.to_dict() for each in self.groups],
             "conclusion": self.conclusion,
+            "assumed": list(self.assumed),
         }
 
     def text(self) -> str:
@@ -263,6 +266,10 @@ def _lines(answer: Answer) -> Iterator[str]:
     if answer.conclusion:
         yield ""
         yield answer.conclusion
+    if answer.assumed:
+        yield ""
+        yield "Assumed, because these files do not hold it"
+        yield from (f"  {each}" for each in answer.assumed)
 
 
 def _cause_lines(answer: Answer) -> Iterator[str]:

@@ -26,6 +26,7 @@ from engine.diagnosis.triage.observed_facts import (
 )
 from engine.diagnosis.triage.predictions import Prediction, decided, predict
 from engine.diagnosis.triage.report import Group
+from engine.diagnosis.triage.resting import assumed_of
 from engine.diagnosis.triage.stuck.controllers import ready_pods, state_of
 from engine.diagnosis.triage.stuck.told import PATIENCE_SECONDS
 from engine.diagnosis.triage.triage import ask
@@ -86,7 +87,7 @@ def explain_as_it_stands(
         diagnosis = replace(diagnosis, state="held")
     holding = [each for each in groups if _holds(evidence, raw, each)] if predicted.goes_on else []
     contradicts = any(_is_evidence(evidence, each) for each in holding)
-    return Answer(
+    answer = Answer(
         instant=evidence.instant,
         facts=facts_of(evidence, raw),
         diagnosis=diagnosis,
@@ -100,6 +101,18 @@ def explain_as_it_stands(
         waits_seconds=evidence.age_seconds(groups[0].since) if groups and groups[0].since else 0,
         is_played=is_played,
     )
+    return _with_assumed(evidence, raw, answer)
+
+
+def _with_assumed(evidence: Evidence, raw: Manifest, answer: Answer) -> Answer:
+    """*answer* with the placeholders that it rests on."""
+    if not evidence.assumed:
+        return answer
+    found = answer.diagnosis
+    is_waiting = bool(found.pod) and not section(raw, "spec").get("nodeName")
+    said = " ".join((answer.sentence, answer.predicted, *(each.sentence for each in answer.causes)))
+    assumed = assumed_of(evidence, raw, said, is_waiting=is_waiting)
+    return replace(answer, assumed=assumed)
 
 
 def _holds(evidence: Evidence, raw: Manifest, group: Group) -> bool:

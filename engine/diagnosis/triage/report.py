@@ -88,6 +88,8 @@ class Group:
     short: str = ""
     workload_counts: tuple[WorkloadCount, ...] = ()
     nodes_by_reason: tuple[NodesByReason, ...] = ()
+    # A sentence for each placeholder that the cause rests on: an object that the files do not hold.
+    assumed: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -179,10 +181,17 @@ class Triage:
     # What was looked at and how it is, and what of it is not counted as stuck.
     looked_for: tuple[Finding, ...] = ()
     not_counted: tuple[Finding, ...] = ()
+    # What the files leave open, in whole sentences; where the first is set, nothing can be called well.
+    questions: tuple[str, ...] = ()
+    unanswerable: str = ""
+    # A sentence for each object that is assumed, because the files do not hold it.
+    assumed: tuple[str, ...] = ()
 
     @property
     def headline(self) -> str:
         """How many causes hold how much."""
+        if not self.groups and self.unanswerable:
+            return self.unanswerable
         if not self.groups:
             counts = [counted(n, kind) for kind, n in self.looked_at.items() if n]
             return f"Nothing is stuck in {listed(counts)}." if counts else "Nothing is stuck."
@@ -215,6 +224,8 @@ class Triage:
             "happened": [asdict(each) for each in self.happened],
             "looked_for": [asdict(each) for each in self.looked_for],
             "not_counted": [asdict(each) for each in self.not_counted],
+            "questions": list(self.questions),
+            "assumed": list(self.assumed),
         }
 
     def text(self) -> str:
@@ -239,6 +250,9 @@ def _lines(triage: Triage) -> Iterator[str]:
     yield triage.headline.rstrip(".") + "."
     if triage.instant:
         yield f"As of {triage.instant}, the newest time in the files; nothing was played."
+    for question in triage.questions:
+        said = triage.headline if triage.unanswerable else ""
+        yield f"Open: {question.removeprefix(said).strip()}"
     for number, group in enumerate(triage.groups, 1):
         yield ""
         yield from _group_lines(number, group)
@@ -268,6 +282,8 @@ def _group_lines(number: int, group: Group) -> Iterator[str]:
     if group.predicted:
         sign = "(contradicts what was observed) " if group.contradicts else ""
         yield f"   predicted {sign}{group.predicted}"
+    for sentence in group.assumed:
+        yield f"   assumed   {sentence}"
     for place, change in enumerate(group.changes):
         yield f"   {'change' if not place else 'or':<9} {change_text(change)}"
         if change.note:

@@ -18,6 +18,7 @@ from engine.diagnosis.triage.pending_pods.held import Held, held_back
 from engine.diagnosis.triage.pending_pods.remedies import with_changes
 from engine.diagnosis.triage.pending_pods.together import tried_together
 from engine.diagnosis.triage.report import Group, Together, Triage
+from engine.diagnosis.triage.resting import with_assumed
 from engine.diagnosis.triage.sharing import shared_causes
 from engine.diagnosis.triage.stuck.claims import claim_groups
 from engine.diagnosis.triage.stuck.drains import drain_groups
@@ -27,6 +28,7 @@ from engine.diagnosis.triage.stuck.placed.groups import placed_groups
 from engine.diagnosis.triage.stuck.refused import refused_groups, with_places
 from engine.diagnosis.triage.stuck.stalled import InOrder, overdue_groups, stalled_groups
 from engine.diagnosis.triage.stuck.volumes import volume_groups
+from engine.input.assumed.questions import NO_NODES
 
 
 def triage(cluster: Cluster, evidence: Evidence, *, tries_changes: bool = True) -> Triage:
@@ -99,7 +101,7 @@ class Asked:
     def _answered(found: _Found) -> Group:
         if found.ask is None:
             return found.group
-        return replace(found.ask(), because=found.group.because)
+        return replace(found.ask(), because=found.group.because, assumed=found.group.assumed)
 
     def together(self, groups: Sequence[Group]) -> Together | None:
         """What the best changes of *groups*, all that there are, do together."""
@@ -126,6 +128,7 @@ def ask(
     found = sorted((*known, *map(_Found, overdue)), key=_largest)
     if alone is not None:
         found = [replace(each, group=alone.explained(each.group)) for each in found]
+    found = [replace(each, group=with_assumed(evidence, each.group)) for each in found]
     looked_at = {"pod": len(list(evidence.all("Pod"))), "node": len(list(evidence.all("Node")))}
     groups = tuple(each.group for each in found)
     causes = Triage(
@@ -137,8 +140,16 @@ def ask(
         happened=happened(evidence, groups),
         looked_for=looked_for(evidence),
         not_counted=not_counted(evidence, groups),
+        questions=tuple(map(str, evidence.questions)),
+        unanswerable=_unanswerable(evidence),
+        assumed=tuple(evidence.assumed.values()),
     )
     return Asked(causes, found, trials, alone if tries_changes else None)
+
+
+def _unanswerable(evidence: Evidence) -> str:
+    """Why nothing can be said about pods; "" where something can."""
+    return next((each.text for each in evidence.questions if each.name == NO_NODES), "")
 
 
 def _groups(

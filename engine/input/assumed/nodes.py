@@ -44,10 +44,10 @@ def _node(name: str, pods: list[Manifest], *, kinds_are_left_out: bool) -> Place
         amounts.update(pod_resources(pod, NEWEST).requested.amounts())
     capacity = {resource: _quantity(resource, amount) for resource, amount in sorted(amounts.items())}
     capacity = {"cpu": "0", "memory": "0", **capacity, "pods": str(len(pods))}
-    number = f"the {len(pods):,} pods that run" if len(pods) > 1 else "the one pod that runs"
+    asking = f"the {len(pods):,} pods that run there ask" if len(pods) > 1 else "the one pod that runs there asks"
     why = "was left out by the filter" if kinds_are_left_out else "is not in these files"
     sentence = (
-        f"Node {name} {why}; it is assumed to be ready and to have what {number} there ask for, and no "
+        f"Node {name} {why}; it is assumed to be ready and to have what {asking} for, and no "
         "more: no other pod fits."
     )
     manifest: Manifest = {

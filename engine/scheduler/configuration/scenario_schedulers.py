@@ -9,15 +9,17 @@ from typing import Any, cast
 from engine.api_server.admission.first_objects import missing_classes, refused_objects
 from engine.api_server.admission.setup_fault import SetupFault
 from engine.framework.handle import Handle
+from engine.input.formats.plugins import CHOICE
 from engine.input.load_result import SetupReport
 from engine.input.reading import ConfigurationError, Fields
 from engine.objects.objects import Manifest
 from engine.objects.unmodelled import OF_GROUPS, SINCE_1_34, SINCE_1_36
 from engine.scheduler.configuration.configuration import read_setup
 from engine.scheduler.configuration.formats import FORMATS, POLICY
+from engine.scheduler.configuration.plugin_sets import BUILT_IN
 from engine.scheduler.configuration.policy import provider
 from engine.scheduler.configuration.profiles import Profile
-from engine.scheduler.configuration.registry import factory_of
+from engine.scheduler.configuration.registry import IN_TREE, UnknownPlugin, factory_of
 from engine.scheduler.configuration.setup import SchedulerSetup, default_setup
 from engine.versions.kubernetes_version import KubernetesVersion, with_gates
 from engine.versions.registry import DEFAULT, VERSIONS
@@ -56,7 +58,9 @@ def check_setup(
             for profile in spec.setup.profiles:
                 _try_plugins(profile)
     except ConfigurationError as fault:
-        found = SetupFault(part=part, path=fault.path, value=fault.value, message=fault.problem)
+        is_unknown = isinstance(fault.__cause__, UnknownPlugin) and part == "configuration"
+        message = f"{fault.problem}; {CHOICE}" if is_unknown else fault.problem
+        found = SetupFault(part=part, path=fault.path, value=fault.value, message=message)
         report.faults.append(found)
         return report
     if entries and configuration is not None:
@@ -98,6 +102,17 @@ def _profile_of(configuration: Any) -> str:
         return DEFAULT.name
     readers = (name for name, one in VERSIONS.items() if format_ in one.formats)
     return next(readers, DEFAULT.name)
+
+
+def is_known_plugin(name: str) -> bool:
+    """Whether some version, or a plugin of one's own, is called so."""
+    if name in IN_TREE or name in BUILT_IN:
+        return True
+    try:
+        factory_of(name)
+    except UnknownPlugin:
+        return False
+    return True
 
 
 def _try_plugins(profile: Profile) -> None:

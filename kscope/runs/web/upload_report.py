@@ -18,12 +18,28 @@ class FileReport:
     problems: list[Problem] = field(default_factory=list)
 
 
+# The parts of a LoadResult's report that stand in the report of an upload as they are.
+_TOLD = (
+    *("sources", "skipped", "skipped_count", "left_out", "unknown_fields"),
+    *("placeholders", "placeholder_count", "questions"),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadReport:
     """All files of one upload, in the order they were given."""
 
     files: list[FileReport]
     warnings: list[str]
+    # What was recognised, skipped and assumed, and what is open: see LoadResult.to_report().
+    sources: dict[str, str] = field(default_factory=dict)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    skipped_count: int = 0
+    left_out: list[dict[str, Any]] = field(default_factory=list)
+    unknown_fields: list[str] = field(default_factory=list)
+    placeholders: list[dict[str, str]] = field(default_factory=list)
+    placeholder_count: int = 0
+    questions: list[dict[str, str]] = field(default_factory=list)
 
     @classmethod
     def from_dict(cls, raw: dict[str, Any]) -> "UploadReport":
@@ -32,7 +48,7 @@ class UploadReport:
             FileReport(**{**file, "problems": [Problem(**each) for each in file["problems"]]})
             for file in raw["files"]
         ]
-        return cls(files=files, warnings=raw["warnings"])
+        return cls(**{**raw, "files": files})
 
     @property
     def problem_count(self) -> int:
@@ -48,7 +64,9 @@ def upload_report(names: Iterable[str], result: LoadResult) -> UploadReport:
     # Problems of the whole upload have an entry of their own, which is no file of *names*.
     found = dict.fromkeys([*names, *problems])
     files = [_file_report(name, result, problems.get(name, [])) for name in found]
-    return UploadReport(files=files, warnings=list(result.warnings))
+    told = result.to_report()
+    rest = {part: told[part] for part in _TOLD}
+    return UploadReport(files=files, warnings=list(result.warnings), **rest)
 
 
 def _file_report(name: str, result: LoadResult, problems: list[Problem]) -> FileReport:

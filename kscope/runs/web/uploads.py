@@ -7,7 +7,7 @@ Reading takes long and holds the interpreter's lock, so it is done beside the we
 """
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import Any
@@ -24,10 +24,11 @@ from engine.api_server.validation.report import text_fault
 from engine.input.instants import whole_second_of
 from engine.input.load_result import LoadResult, Problem
 from engine.input.loader import Loader
+from engine.input.options import IntakeOptions, OptionFault
 from engine.input.scenario import LONGEST_NAME
 from engine.objects.documents import Limits
 from engine.objects.values.shown import shown
-from engine.scheduler.configuration.scenario_schedulers import check_setup
+from engine.scheduler.configuration.scenario_schedulers import check_setup, is_known_plugin
 from kscope.runs import aside, services
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
@@ -104,32 +105,43 @@ class UploadParts(EngineParts):
 
 
 def upload_ask(
-    given: Iterable[UploadedFile], *, name: str = "", owner_id: int | None = None
+    given: Iterable[UploadedFile],
+    *,
+    name: str = "",
+    owner_id: int | None = None,
+    choices: Mapping[str, str] | None = None,
 ) -> Question | Outcome:
-    """The question that reads the files, or what came of them if that is known without reading."""
+    """The question that reads the files, or what came of them if that is known without reading.
+
+    *choices* are those of options.NAMES, in the words of a form.
+    """
+    choices = {key: text for key, text in (choices or {}).items() if text}
     files = [file for file in given if isinstance(file, SpooledFile)]  # all, by the settings
     names = _names(files)
-    problem = _too_much(files) or _bad_name(name)
+    problem = _too_much(files) or _bad_name(name) or _bad_choice(choices)
     if problem is not None:
         result = LoadResult()
         result.problems.append(problem)
         return Outcome(upload_report(names, result), None)
     pieces = [(name, *file.piece) for name, file in zip(names, files, strict=True)]
-    arguments = {"pieces": pieces, "name": name, "owner_id": owner_id}
+    arguments = {"pieces": pieces, "name": name, "owner_id": owner_id, "choices": choices}
     return Question(
         upload_read, arguments, run_id=0, seconds=READ_SECONDS, patience=PATIENCE_SECONDS
     )
 
 
 def upload_read(
-    pieces: Sequence[tuple[str, str, int, int]], name: str, owner_id: int | None
+    pieces: Sequence[tuple[str, str, int, int]],
+    name: str,
+    owner_id: int | None,
+    choices: Mapping[str, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Read the files and keep them as a scenario; with any problem nothing is saved.
 
     Each of *pieces* is a file: its name and its `Piece`. For an engine process. Raises
     ApplicationError when the owner keeps too much already.
     """
-    loader = Loader(check_setup)
+    loader = Loader(check_setup, IntakeOptions.read(choices or {}, is_known_plugin))
     for number, (file, *piece) in enumerate(pieces, 1):
         yield {"doing": "reading", "file": file, "number": number, "of": len(pieces)}
         loader.read(file, content_of(_piece(piece)), Limits())
@@ -187,6 +199,15 @@ def _bad_name(name: str) -> Problem | None:
     if fault is None:
         return None
     return Problem(file="Your upload", field="name", value=shown(name), message=fault)
+
+
+def _bad_choice(choices: Mapping[str, str]) -> Problem | None:
+    try:
+        IntakeOptions.read(choices, is_known_plugin)
+    except OptionFault as fault:
+        value = shown(choices[fault.option])
+        return Problem(file="Your upload", field=fault.option, value=value, message=str(fault))
+    return None
 
 
 def _too_much(files: Sequence[SpooledFile]) -> Problem | None:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from engine.input.options import NAMES
 from engine.input.scenario import parse_gates
 from engine.versions.choices import version_choices
 from kscope.accounts.access import Visibility, visitor_of
@@ -343,7 +344,9 @@ def scenario_upload(request: HttpRequest) -> HttpResponseBase:
         messages.error(request, gettext("Choose at least one file."))
         return render(request, "runs/upload.html", {"versions": version_choices()}, status=400)
     name = request.POST.get("name", "").strip()
-    question = upload_ask(files, name=name, owner_id=visitor_of(request).account_id)
+    choices = {each: request.POST.get(each, "").strip() for each in NAMES}
+    owner = visitor_of(request).account_id
+    question = upload_ask(files, name=name, owner_id=owner, choices=choices)
     if isinstance(question, Outcome):
         return _upload_page(request, "runs/upload.html", question)
     if JSON_LINES in request.headers.get("Accept", ""):

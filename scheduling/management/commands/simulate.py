@@ -22,7 +22,6 @@ from engine.diagnosis.why import KIND_OF
 from engine.input.budget import Budget, Stop, read_amount
 from engine.input.instants import whole_second_of
 from engine.input.load_result import LoadResult, SetupReport
-from engine.input.loader import load_paths
 from engine.input.reading import ConfigurationError
 from engine.input.scenario import SEEDS, Scenario, parse_duration, parse_gates
 from engine.kernel.errors import SimError
@@ -44,6 +43,7 @@ from engine.versions.registry import DEFAULT, VERSIONS
 from kscope.runs.drive.beginning.extender_client import HttpTransport
 from kscope.runs.drive.garbage import GrowthCollector, uncollected
 from kscope.runs.drive.memory import Memory, resident_bytes
+from scheduling.management.intake import add_intake_arguments, load, paths_of, tell
 from scheduling.management.standing import bad_input, expand, write_answer
 from scheduling.process_forks import forks_of
 
@@ -67,7 +67,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """See docs/decisions.md for the mode of that name."""
-        parser.add_argument("files", nargs="+", metavar="FILE", help="a file, or a folder of them")
+        parser.add_argument(
+            "files", nargs="+", metavar="FILE", help="a file, a folder, an archive, or - for stdin"
+        )
         parser.add_argument("--profile", choices=list(VERSIONS), help="default: the scenario's")
         parser.add_argument(
             "--feature-gates",
@@ -112,11 +114,12 @@ class Command(BaseCommand):
             action="store_true",
             help="decisions with the terms of each score, of the plugins that show them",
         )
+        add_intake_arguments(parser, has_seed=True)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Bad input is reported with file, document, line and field; the exit status is 2."""
-        paths = list(expand(options["files"]))
         decides = options["mode"] == "decisions"
+        paths = list(expand(options["files"])) if decides else paths_of(options["files"])
         try:
             options["feature_gates"] = parse_gates(options["feature_gates"])
         except ValueError as error:
@@ -174,7 +177,7 @@ class Command(BaseCommand):
 
     def _run(self, paths: list[Path], options: dict[str, Any]) -> None:
         loaded = _load(paths, options)
-        scenario = _configured(self._scenario(loaded, paths[0].stem), options)
+        scenario = _configured(self._scenario(loaded, _name_of(paths[0])), options)
         if scenario.configuration is not None and not scenario.schedulers:
             self._setup(scenario, options, loaded)
         until = _until(scenario, options)
@@ -258,8 +261,7 @@ class Command(BaseCommand):
         return setup
 
     def _scenario(self, result: LoadResult, name: str) -> Scenario:
-        for warning in result.warnings:
-            self.stderr.write(f"note: {warning}")
+        tell(self, result)
         return Scenario.from_load(result, name=name, at=whole_second_of(timezone.now()))
 
 
@@ -279,6 +281,11 @@ def _asked_object(name: str, evidence: Evidence) -> tuple[str, str]:
     return "Pod", name if "/" in name else f"default/{name}"
 
 
+def _name_of(path: Path) -> str:
+    """What a scenario without a name is called: as its first file or folder."""
+    return (path.name if path.is_dir() else path.stem.removesuffix(".tar")).strip("-") or "stdin"
+
+
 def _one_result_each(paths: list[Path]) -> None:
     seen: dict[str, Path] = {}
     for path in paths:
@@ -288,10 +295,7 @@ def _one_result_each(paths: list[Path]) -> None:
 
 
 def _load(paths: list[Path], options: dict[str, Any]) -> LoadResult:
-    result = load_paths(paths, check=partial(_check, options))
-    if not result.ok:
-        raise bad_input("\n".join(str(problem) for problem in result.problems))
-    return result
+    return load([str(path) for path in paths], options, partial(_check, options))
 
 
 def _check(

@@ -1,4 +1,4 @@
-"""`manage.py why FILE KIND NAME`: why an object is in its state, and what would fix it."""
+"""`manage.py why FILE… KIND NAME`: why an object is in its state, and what would fix it."""
 
 import argparse
 from typing import Any
@@ -12,6 +12,7 @@ from engine.diagnosis.why import KIND_OF
 from engine.input.load_result import LoadResult
 from engine.objects.kinds import NAMESPACED
 from kscope.runs.drive.garbage import uncollected
+from scheduling.management.intake import add_intake_arguments, tell
 from scheduling.management.standing import bad_input, load_files, standing_cluster, write_answer
 from scheduling.process_forks import forks_of
 
@@ -30,7 +31,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """See BaseCommand."""
-        parser.add_argument("file", help="manifests or a scenario")
+        parser.add_argument(
+            "files", nargs="+", metavar="FILE", help="a file, a folder, an archive, or - for stdin"
+        )
         parser.add_argument("kind", help=f"{', '.join(sorted(KIND_OF))}, or any kind in the files")
         parser.add_argument("name", help="NAMESPACE/NAME, or NAME in namespace default")
         parser.add_argument(
@@ -40,11 +43,12 @@ class Command(BaseCommand):
         )
         parser.add_argument("--profile", help="the Kubernetes version; default: the scenario's")
         parser.add_argument("--json", action="store_true", help="the answer as JSON")
+        add_intake_arguments(parser, watch="newest")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """See BaseCommand. Raises CommandError for an object that cannot be asked about."""
         if options["until"] is None:
-            loaded = load_files([options["file"]])
+            loaded = load_files(options["files"], options)
             if not (loaded.scenario or {}).get("steps"):
                 self._as_it_stands(loaded, options)
                 return
@@ -53,22 +57,21 @@ class Command(BaseCommand):
     def _played(self, options: dict[str, Any]) -> None:
         prefix, name = str(options["kind"]).lower(), str(options["name"])
         if prefix not in KIND_OF:
-            loaded = load_files([options["file"]])
+            loaded = load_files(options["files"], options)
             stands = not (loaded.scenario or {}).get("steps")
             _, name = _asked(Evidence(loaded.everything if stands else ()), prefix, name)
         elif KIND_OF[prefix] in NAMESPACED and "/" not in name:
             name = f"default/{name}"
-        words = [options["file"], "--why", f"{prefix}/{name}"]
+        words = [*options["files"], "--why", f"{prefix}/{name}"]
         words += ["--until", options["until"] or _UNTIL]
         words += ["--profile", options["profile"]] if options["profile"] else []
         words += ["--json"] if options["json"] else []
+        words += [f"--watch={options['watch']}"]
         call_command("simulate", *words, stdout=self.stdout, stderr=self.stderr)
 
     def _as_it_stands(self, loaded: LoadResult, options: dict[str, Any]) -> None:
         # What is only left out of a run is read here as evidence.
-        left_out = {str(one) for one in loaded.left_out}
-        for warning in (each for each in loaded.warnings if each not in left_out):
-            self.stderr.write(f"note: {warning}")
+        tell(self, loaded, leaves_out=frozenset(map(str, loaded.left_out)))
         with uncollected():
             standing = standing_cluster(loaded, options["profile"])
             kind, key = _asked(standing.evidence, str(options["kind"]), str(options["name"]))
@@ -76,7 +79,7 @@ class Command(BaseCommand):
                 standing.cluster, standing.evidence, kind, key, make_forks=forks_of
             )
         if answer is None:
-            raise bad_input(f"there is no {kind} {key} in {options['file']}")
+            raise bad_input(f"there is no {kind} {key} in {', '.join(options['files'])}")
         write_answer(self, answer, as_json=options["json"])
 
 

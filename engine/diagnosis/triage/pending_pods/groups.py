@@ -160,7 +160,7 @@ def _gated(evidence: Evidence, held: Held) -> Explained:
 def _why_gated(evidence: Evidence, held: Held) -> tuple[str, str]:
     """What the objects that belong to the pods say: Kueue's Workloads, and their ClusterQueue."""
     for pod in held.pods:
-        for each in evidence.all("Workload"):
+        for each in evidence.all("Workload.kueue.x-k8s.io"):
             owners = items(each["metadata"], "ownerReferences")
             named = any(owner.get("name") == pod.name for owner in owners)
             if not named or each["metadata"].get("namespace") != pod.namespace:

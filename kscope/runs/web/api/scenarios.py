@@ -1,5 +1,6 @@
 """Scenarios: list, upload, show, share and delete them."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse
@@ -11,6 +12,7 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engine.input.options import NAMES
 from kscope.accounts.access import visitor_of
 from kscope.runs import services
 from kscope.runs.access import found_scenario, readable_scenarios
@@ -45,21 +47,23 @@ class ScenarioList(EngineView):
                 {
                     "files": serializers.ListField(child=serializers.FileField()),
                     "name": serializers.CharField(required=False),
+                    **{each: serializers.CharField(required=False) for each in NAMES},
                 },
             )
         },
-        responses={201: OpenApiResponse(OpenApiTypes.OBJECT, "the scenario")},
+        responses={201: OpenApiResponse(OpenApiTypes.OBJECT, "the scenario, with its `report`")},
     )
     def post(self, request: Request) -> HttpResponse:
         """Read files; with any problem nothing is saved and all problems are reported."""
         files = request.FILES.getlist("files")
         if not files:
             raise ApplicationError(gettext("No files were sent; they go into the field `files`."))
-        refuse_unknown_fields(request.data, ("files", "name"))
+        refuse_unknown_fields(request.data, ("files", "name", *NAMES))
         question = upload_ask(
             files,
             name=str(request.data.get("name") or ""),
             owner_id=visitor_of(request).account_id,
+            choices={each: str(request.data.get(each) or "") for each in NAMES},
         )
         if isinstance(question, Outcome):
             return _upload_response(question)
@@ -73,7 +77,7 @@ def _upload_response(end: Outcome | ApplicationError) -> HttpResponse:
         scenario = (
             Scenario.objects.select_related("owner").defer("document").get(pk=end.scenario_id)
         )
-        return JsonResponse(_scenario_dict(scenario), status=201)
+        return JsonResponse({**_scenario_dict(scenario), "report": asdict(end.report)}, status=201)
     problems = [
         {
             "file": each.file,
@@ -86,7 +90,8 @@ def _upload_response(end: Outcome | ApplicationError) -> HttpResponse:
         for file in end.report.files
         for each in file.problems
     ]
-    return refused(ApplicationError(gettext("Nothing was saved."), {"problems": problems}, 422))
+    told = {"problems": problems, "skipped": end.report.skipped}
+    return refused(ApplicationError(gettext("Nothing was saved."), told, 422))
 
 
 class ScenarioDetail(RestView):

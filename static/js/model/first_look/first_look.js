@@ -86,15 +86,20 @@ export function asideRows({report}) {
 }
 
 /** The three ways on: {explain, play}. `explain` is null for files with steps, which do not stand still. */
-export function actsOf({causes, headline, instant}, {as_brought: asBrought, standing, profile}) {
+export function actsOf({causes, headline, instant, report}, {as_brought: asBrought, standing, profile}) {
   const play = standing || !asBrought ? rulesWords(instant, profile) : gettext("it was played or changed already");
   const title = asBrought ? gettext("Play on") : gettext("Play");
   if (!asBrought) return {explain: null, play: {title, words: play}};
-  const isStuck = causes.length > 0;
-  const explain = isStuck
-    ? {number: count(causes.length), title: gettext("Explain what is stuck"), words: headline, isMain: true}
-    : {number: "", title: gettext("Nothing is stuck"), words: gettext("see what was looked at"), isMain: false};
-  return {explain, play: {title, words: play}};
+  return {explain: explainAct({causes, headline, report}), play: {title, words: play}};
+}
+
+function explainAct({causes, headline, report}) {
+  if (causes.length > 0)
+    return {number: count(causes.length), title: gettext("Explain what is stuck"), words: headline, isMain: true};
+  const lacksNodes = report?.questions?.some(({name}) => name === "no-nodes");
+  if (lacksNodes)
+    return {number: "", title: gettext("Nothing can be said about pods"), words: headline, isMain: false};
+  return {number: "", title: gettext("Nothing is stuck"), words: gettext("see what was looked at"), isMain: false};
 }
 
 function rulesWords(instant, profile) {

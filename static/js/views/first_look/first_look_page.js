@@ -10,6 +10,7 @@ import {
   readingFacts,
   sizeWords,
 } from "../../model/first_look/first_look.js";
+import {intakeParts} from "../../model/first_look/intake.js";
 import {count} from "../../model/shared/format.js";
 import {Consent} from "../run/consent.js";
 import {StopBanner} from "../run/left_out.js";
@@ -50,6 +51,7 @@ function Look({session, firstLook, look, versions, token}) {
       ${isWhole(look) ? html`<${Acts} session=${session} firstLook=${firstLook} look=${look} /><${Causes} session=${session} look=${look} />` : html`<${Comparing} firstLook=${firstLook} />`}
       <div class="fcols"><div>
         ${isWhole(look) && html`<${StandingPicture} session=${session} look=${look} />`}
+        <${Intake} report=${look.report} />
         <${Read} look=${look} />
         <${Aside} look=${look} />
       </div><${Side} session=${session} look=${look} versions=${versions} token=${token} /></div>
@@ -91,6 +93,15 @@ function Causes({session, look}) {
         <li key=${i}><a href=${`${href}#cause-${i}`}><span class="holds"><${Mark} name="unschedulable" family="stuck" />${holds}</span>
           <span class="said">${cause}${contradicts && html` <em>${gettext("The model would let it go on.")}</em>`}<${Superseded} session=${session} ids=${held} /></span></a></li>`,
     )}${more > 0 && html`<li><a href=${href}><span class="holds">${gettext("{more} more", {more: count(more)})}</span><span class="said">${gettext("in the triage")}</span></a></li>`}</ol></section>`;
+}
+
+/** What the import left open, assumed, recognised and skipped. */
+function Intake({report}) {
+  return intakeParts(report).map(
+    ({title, rows, more}, i) => html`
+    <section class="sec" key=${title} aria-labelledby=${`intake-${i}`}><div class="sechead"><h2 id=${`intake-${i}`}>${title}</h2></div>
+      <ul class="warnings small">${rows.map((each) => html`<li key=${each}>${each}</li>`)}${more && html`<li class="mute">${more}</li>`}</ul></section>`,
+  );
 }
 
 function Read({look}) {

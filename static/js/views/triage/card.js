@@ -36,7 +36,7 @@ export function Card({session, triage, answer, status, group, isSmall = false}) 
       <div class="cnum"><b class="num">${count(number)}</b> <span>${what}</span></div>
       <div class="cbody"><header><h3 id=${`cause-${place}-title`}>${lead}</h3>
           ${more && html`<p class="small soft cmore">${more}</p>`}
-          <${Because} sentences=${group.because ?? []} />
+          <${Because} sentences=${[...(group.because ?? []), ...(group.assumed ?? [])]} />
           <p class="since"><${Since} group=${group} instant=${answer.instant} /><${Behind} session=${session} answer=${answer} group=${group} /></p><${Superseded} session=${session} ids=${heldIds(group)} /></header>
         <${Workloads} session=${session} group=${group} />
         ${!hides && html`<${NodeAccount} group=${group} all=${answer.looked_at.node} /><${Evidence} group=${group} />`}

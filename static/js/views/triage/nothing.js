@@ -6,11 +6,14 @@ import {OpenFork} from "./changes.js";
 
 /** Nothing is stuck: what was looked at, what was not, and how to find the next weak spot. */
 export function Nothing({session, answer}) {
-  const {looked_for: rows = [], instant} = answer;
+  const {looked_for: rows = [], instant, questions = []} = answer;
+  // Without nodes nothing can be called well: then the headline is the question.
+  const isOpen = questions.some((each) => each.startsWith(answer.headline));
   const spots = session.isWaiting ? [] : weakSpots(session.model);
   return html`
-    <div class="nothing"><div class="nhead"><${Mark} name="vbound" family="settled" /><div><h1>${gettext("Nothing is stuck.")}</h1>
-        <p class="soft">${sentences([answer.headline, instant && gettext("Read at {time} UTC.", {time: instant.slice(11, 19)})])}</p></div></div>
+    <div class="nothing"><div class="nhead"><${Mark} ...${isOpen ? {name: "half", family: "held"} : {name: "vbound", family: "settled"}} /><div><h1>${isOpen ? gettext("Nothing can be said about pods.") : gettext("Nothing is stuck.")}</h1>
+        ${questions.map((each) => html`<p key=${each} class="soft">${each}</p>`)}
+        <p class="soft">${sentences([isOpen ? "" : answer.headline, instant && gettext("Read at {time} UTC.", {time: instant.slice(11, 19)})])}</p></div></div>
       <div class="ngrid"><section><h2>${gettext("What was looked at")}</h2><ul class="nchecks">${rows.map(
         ({what, found}) =>
           html`<li key=${what}><${Mark} ...${isAll(found) ? {name: "ok", family: "settled"} : {name: "half", family: "held"}} /><span>${what}</span><span class="num mute">${found}</span></li>`,

@@ -72,7 +72,7 @@ function Ask({session, answer}) {
 
 /** `isPartial` is whether more fixes may come. */
 function Answer({session, id, diagnosis, isPartial}) {
-  const {causes, outlook, fixes, conclusion, seq} = diagnosis;
+  const {causes, outlook, fixes, conclusion, seq, assumed = []} = diagnosis;
   const listed = causesBeside(diagnosis);
   return html`
     <${Observed} diagnosis=${diagnosis} />
@@ -90,6 +90,7 @@ function Answer({session, id, diagnosis, isPartial}) {
       )}</div>`
     }
     ${conclusion && html`<p class="small">${conclusion}</p>`}
+    ${assumed.length > 0 && html`<ul class="small because">${assumed.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`}
     ${causes.length > 0 && fixes.length === 0 && !conclusion && !isPartial && html`<p class="small soft">${gettext("No change is offered for this.")}</p>`}`;
 }
 
