@@ -1,0 +1,1 @@
+"""What a scenario expects of its run, as its header says: `spec.expect`."""
