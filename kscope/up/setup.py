@@ -98,13 +98,13 @@ def install(kind, python=None):
 
 def _compile_words():
     """Compile the catalogues that have changed; English, in which all is written, has none."""
-    sources = list((ROOT / "kscope" / "locale").glob("*/LC_MESSAGES/*.po"))
+    sources = list((ROOM / "kscope" / "locale").glob("*/LC_MESSAGES/*.po"))
     compiled = [source.with_suffix(".mo") for source in sources]
     if any(
         not target.exists() or target.stat().st_mtime < source.stat().st_mtime
         for source, target in zip(sources, compiled, strict=True)
     ):
-        subprocess.run([PYTHON, "-m", "kscope.words.compiling"], cwd=ROOT, check=True)
+        subprocess.run([PYTHON, "-m", "kscope.words.compiling"], cwd=ROOM, check=True)
 
 
 def _switch_to_new_enough_python():
