@@ -79,7 +79,7 @@ def test_only_those_who_may_change_see_the_button(scenario: Scenario, settings: 
     owner, other = account("eva"), account("otto")
     run = services.run_create(scenario=scenario, owner_id=owner.pk)
     services.owned_share(thing=run, visibility=Visibility.SHARED)
-    for path in ("/", f"/runs/{run.pk}/", f"/runs/{run.pk}/timeline/"):
+    for path in ("/runs/", f"/runs/{run.pk}/", f"/runs/{run.pk}/timeline/"):
         seen = [
             b"data-delete" in logged_in(user).get(path).content
             for user in (owner, other, account(f"root{len(path)}", Role.ADMIN))
