@@ -79,6 +79,10 @@ const BINDING = {
           [gettext("to"), queue.after[move].place],
         ]),
   ],
+  leave: (_, {event, since}) => [
+    terms([["gone", event.object, "changed"], since !== null && ["evicted at", `${moment(since)} s`]]),
+    note("A victim keeps its place until it has ended. The room that it leaves comes too late for the attempt before."),
+  ],
 };
 
 function assumeFacts({assume: {assumed}}) {

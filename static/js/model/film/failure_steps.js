@@ -49,6 +49,7 @@ function parkedSteps(answer, events, {at, seq}) {
     ...(isOwn ? [{phase: "nominate", at: nominated.at, seq: nominated.seq}] : []),
     ...[...waits(answer, moves), ...departures(answer, events, next)].toSorted((one, other) => one.seq - other.seq),
     ...(next ? [{phase: "again", event: next, at: next.at, seq: next.seq}] : []),
+    ...lateDepartures(answer, events, next),
   ];
 }
 
@@ -58,9 +59,24 @@ function waits({queue}, moves) {
 }
 
 /** Victims that are gone before the next attempt. */
-function departures({post_filter: found}, events, next) {
-  const victims = victimsOf(found);
-  return events
-    .filter(({kind, object, seq}) => kind === "PodDeleted" && victims.includes(object) && (!next || seq < next.seq))
-    .map((event) => ({phase: "wait", event, at: event.at, seq: event.seq}));
+function departures(answer, events, next) {
+  const gone = goneOf(answer, events).filter(({seq}) => !next || seq < next.seq);
+  return gone.map((event) => ({phase: "wait", event, at: event.at, seq: event.seq}));
+}
+
+/** Victims whose grace lasts longer than the pod waits for its next attempt, each with when it was evicted. */
+function lateDepartures(answer, events, next) {
+  const gone = goneOf(answer, events).filter(({seq}) => next && seq > next.seq);
+  return gone.map((event) => {
+    const evicted = events.find(({kind, object}) => kind === "PodEvicted" && object === event.object);
+    return {phase: "leave", event, since: evicted?.at ?? null, at: event.at, seq: event.seq};
+  });
+}
+
+/** The end of each victim; of a name that was taken again only the first. */
+function goneOf({post_filter: found}, events) {
+  return victimsOf(found).flatMap((victim) => {
+    const gone = events.find(({kind, object}) => kind === "PodDeleted" && object === victim);
+    return gone ? [gone] : [];
+  });
 }

@@ -24,7 +24,7 @@ const DECIDED = [
 ];
 const RESERVED = ["assume", "reserve", "permit"];
 const BINDING = ["waitonpermit", "prebind", "bind", "postbind"];
-const AFTER = ["unreserve", "forget", "evict", "fail", "nominate", "wait", "again"];
+const AFTER = ["unreserve", "forget", "evict", "fail", "nominate", "wait", "again", "leave"];
 /** Drawn although it has no step: the pod came past it, or was stopped before it. */
 const HATCHED = ["filter", "postfilter", "score", "assume", "bind"];
 

@@ -31,6 +31,7 @@ export const BINDING_PAINTERS = {
   nominate: (picture, _, {answer}) => withFar(leaving(picture, answer), {nominated: answer.post_filter.outcome.node}),
   wait: (picture) => picture,
   again: (picture) => picture,
+  leave: (picture) => picture,
 };
 
 /** The board is calm; only the node that the pod goes to stands out. */

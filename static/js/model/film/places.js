@@ -22,6 +22,7 @@ const TOLD = {
   nominate: "post_filter",
   wait: "pop",
   again: "pop",
+  leave: "post_filter",
 };
 
 /**

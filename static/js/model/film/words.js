@@ -2,7 +2,7 @@
 import {gettext, labelled, listText, ngettext, sentences} from "../../lib/words.js";
 import {rowsOf, fittingOf} from "../inside/cycle_filter.js";
 import {requeuedWords, sentenceOf} from "../inside/cycle_words.js";
-import {count, parseId} from "../shared/format.js";
+import {count, duration, parseId} from "../shared/format.js";
 import {eventText} from "../shared/event_words.js";
 import {claimSays} from "./claim_film.js";
 import {fittingUpTo} from "./paint_filter.js";
@@ -38,6 +38,7 @@ export const PHASES = {
   nominate: gettext("Nominate"),
   wait: gettext("Wait"),
   again: gettext("Next attempt"),
+  leave: gettext("Victim leaves"),
   sync: gettext("Sync"),
   write: gettext("Write"),
   look: gettext("Look"),
@@ -60,6 +61,7 @@ const INSIDE = {
   nominate: "postfilter",
   wait: "pop",
   again: "pop",
+  leave: "postfilter",
 };
 
 /** The step of the page Inside that a step of a film belongs to. */
@@ -198,6 +200,13 @@ const SAYS = {
           to: queuePlace(queue.after[move].place),
         }),
   again: ({pod}, {event}) => gettext("{pod} is tried again: {event}.", {pod: podName(pod), event: eventText(event)}),
+  leave: (_, {event, since, at}) =>
+    since === null
+      ? gettext("{object} is gone only now, after the next attempt.", {object: nameOf(event.object)})
+      : gettext("{object} is gone only now, {time} after it was evicted and after the next attempt.", {
+          object: nameOf(event.object),
+          time: duration(at - since),
+        }),
 };
 
 const EVICTED = {

@@ -238,3 +238,20 @@ test("every step of a claim has a sentence", () => {
     assert.equal(placeOfStep(film, step.id), step.place);
   }
 });
+
+test("a victim that outlives the next attempt has its step", () => {
+  const {answer, events} = read("preempts");
+  const {victims} = answer.post_filter.outcome.candidates.find(({node}) => node === answer.post_filter.outcome.node);
+  const victim = `pod/${victims[0]}`;
+  const next = events.find(
+    ({kind, object, seq}) => kind === "AttemptStarted" && object === `pod/${answer.pod}` && seq > answer.seq,
+  );
+  const others = events.filter(({kind, object}) => kind !== "PodDeleted" || object !== victim);
+  const evicted = events.find(({kind, object}) => kind === "PodEvicted" && object === victim);
+  const gone = {seq: next.seq + 5, at: evicted.at + 30e9, kind: "PodDeleted", object: victim, message: ""};
+  const film = filmOf(answer, [...others, gone]);
+  const last = film.steps[film.steps.length - 1];
+  assert.equal(last.id, "leave.1");
+  assert.match(saysOf(film, last), /is gone only now, 30\.00 s after it was evicted and after the next attempt/);
+  assert.ok(film.steps.findIndex(({phase}) => phase === "again") < film.steps.length - 1);
+});
