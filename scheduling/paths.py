@@ -85,7 +85,8 @@ def tried_by_id(run_id: int, pod: str, seq: int | None) -> dict[str, Any]:
     bound = next((each for each in record.of_object(path.pod) if each.kind == "PodBound"), None)
     found: list[Tried] = []
     if bound is not None and run.head_objects <= _MOST_OBJECTS:
-        for change in changes_of(record, path.pod, path.steps, born=path.born)[:_MOST_TRIED]:
+        changes = changes_of(record, path.pod, path.steps, born=path.born)
+        for change in [each for each in changes if each.commands][:_MOST_TRIED]:
             outcome = tried(change, pod, bound.at, lambda after: cluster_at(run, after))
             found += [outcome] if outcome else []
     return asdict(PathTrials(run.pk, record.seq, path.pod, tuple(found)))
