@@ -9,7 +9,7 @@ import {NodeListPage} from "./views/nodes/node_list.js";
 
 const root = element("#nodes");
 const session = startRunPage(root, new Address());
-const filters = new Filters(session.address, ["name", "show"]);
+const filters = new Filters(session.address, ["name", "show", "page"]);
 
 render(html`<${NodeListPage} session=${session} filters=${filters} />`, root);
 filters.start();

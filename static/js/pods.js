@@ -9,7 +9,7 @@ import {PodListPage} from "./views/pods/pod_list.js";
 
 const root = element("#pods");
 const session = startRunPage(root, new Address());
-const filters = new Filters(session.address, ["name", "state"]);
+const filters = new Filters(session.address, ["name", "state", "page"]);
 
 render(html`<${PodListPage} session=${session} filters=${filters} />`, root);
 filters.start();

@@ -29,10 +29,10 @@ export const PLACES = [
 ];
 
 /**
- * The matching pods as [id, pod], at most `most`: by the place of their health, oldest first. `counts` is the number
- * of pods in each group, `found` the number that match.
+ * The matching pods as [id, pod], `size` of them from page `page` on: by the place of their health, oldest first. `counts`
+ * is the number of pods in each group, `found` the number that match; a page after the last is the last.
  */
-export function listPods(model, {text, place}, most) {
+export function listPods(model, {text, place, page = 0}, size) {
   const wanted = text.trim().toLowerCase();
   /** @type {Record<string, [string, any][]>} */
   const lists = Object.fromEntries(PLACES.map(([key]) => [key, []]));
@@ -45,7 +45,12 @@ export function listPods(model, {text, place}, most) {
     if (place && place !== group) continue;
     found += 1;
     const list = lists[group];
-    if (list.length < most) list.push([id, pod]);
+    if (list.length < (page + 1) * size) list.push([id, pod]);
   }
-  return {pods: Object.values(lists).flat().slice(0, most), counts, found};
+  const pages = Math.max(1, Math.ceil(found / size));
+  const shown = Math.min(page, pages - 1);
+  const pods = Object.values(lists)
+    .flat()
+    .slice(shown * size, (shown + 1) * size);
+  return {pods, counts, found, page: shown, pages};
 }

@@ -9,6 +9,7 @@ import {Chains, KINDS, LINK_WORDS, isOf, linkLook, placeOf, spans} from "../../m
 import {userOf} from "../../model/volumes/claims.js";
 import {TERMINATING} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
+import {Pager} from "../shared/pager.js";
 import {podHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
 import {Term} from "../shared/term.js";
@@ -82,14 +83,6 @@ function shownWords({rows, found, page, pages}, total) {
 function nothing(total, {kind, text}) {
   if (total === 0) return gettext("The cluster has no claim and no volume at this moment.");
   return text ? gettext("No name contains this text.") : gettext("No claim or volume is {kind}.", {kind});
-}
-
-function Pager({shown: {page, pages}, go}) {
-  return html`
-    <nav class="listfoot" aria-label=${gettext("Pages of the table")}>
-      <button class="btn" disabled=${page === 0} onClick=${() => go(page - 1)}>${gettext("Previous")}</button>
-      <span class="small mute num">${gettext("page {page} of {pages}", {page: count(page + 1), pages: count(pages)})}</span>
-      <button class="btn" disabled=${page + 1 >= pages} onClick=${() => go(page + 1)}>${gettext("Next")}</button></nav>`;
 }
 
 function Table({session, rows, id, pick}) {

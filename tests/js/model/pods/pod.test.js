@@ -62,3 +62,10 @@ test("a pod names the workload that controls it", () => {
   assert.equal(ownerOf("pod/other/db-0", {owner: "db"}, known), null);
   assert.equal(ownerOf("pod/shop/lone", {}, known), null);
 });
+
+test("every pod is on one page of the list", () => {
+  const pages = [0, 1].map((page) => listPods(model, {text: "", place: "", page}, 2));
+  assert.deepEqual(pages.flatMap(names), ["build-1", "web-2", "build-2", "web-1"]);
+  const last = listPods(model, {text: "", place: "", page: 9}, 2);
+  assert.deepEqual([last.page, last.pages, names(last)], [1, 2, ["build-2", "web-1"]]);
+});
