@@ -2,11 +2,14 @@ import {html} from "../../lib/html.js";
 import {gettext, listText, ngettext} from "../../lib/words.js";
 import {nodeLook, pictureOf} from "../../model/first_look/first_look.js";
 import {count} from "../../model/shared/format.js";
+import {CellStrip} from "../shared/cell_strip.js";
 import {NodeLink} from "../shared/links.js";
 
 /** So many pods of a node, and so many that wait, are drawn one by one. */
 const TILES = 24;
 const DOTS = 60;
+/** The distance of two cells in pixels. */
+const CELL = 10;
 const LEGEND = [
   ["runs", "runs"],
   ["waits", "waits"],
@@ -51,10 +54,17 @@ function NodeTile({session, node}) {
 
 /** One cell for each node of a zone. */
 function Strip({nodes}) {
-  return html`<p class="fcells" role="img" aria-label=${zoneWords(nodes)}>${nodes.map(
-    (node) =>
-      html`<i key=${node.name} class=${nodeLook(node)} title=${cellTitle(node)} style=${`--full:${Math.min(100, node.memory ?? 0)}%`}></i>`,
-  )}</p>`;
+  const cells = nodes.map((node) => ({
+    fill: nodeLook(node) === "dead" ? "var(--stuck)" : shade(node),
+    ring: nodeLook(node) === "cordoned" ? "var(--held)" : null,
+    title: cellTitle(node),
+  }));
+  return html`<${CellStrip} cells=${cells} size=${CELL} label=${zoneWords(nodes)} />`;
+}
+
+/** The shade says how much of the memory is requested. */
+function shade({memory}) {
+  return `color-mix(in srgb, var(--held) ${Math.min(100, Math.round(memory ?? 0))}%, var(--meter-allocatable))`;
 }
 
 function cellTitle({name, note, memory}) {

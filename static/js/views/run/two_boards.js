@@ -14,10 +14,15 @@ import {
 } from "../../model/run/two_boards.js";
 import {partOf, ticks} from "../../model/run/timeline.js";
 import {count, duration, parseId, tick as tickText, timeText} from "../../model/shared/format.js";
+import {CellStrip} from "../shared/cell_strip.js";
 import {Name} from "../shared/mark.js";
 
 const SIDES = ["a", "b"];
 const SHOWN = 8;
+/** So many pods that wait have a tile each. */
+const MOST_WAITS = 200;
+/** The distance of two cells of a strip in pixels. */
+const CELL = 10;
 
 /** In what the two runs were given they differ, and the rule of the versions behind it. */
 export function Causes({result}) {
@@ -105,7 +110,7 @@ function Board({session, letter, run, other, board}) {
         <${Zone} session=${session} nodes=${nodes} picked=${picked} /></div>`,
       )}
       <div class="waits"><span class="small">${ngettext("{number} waits", "{number} wait", board.waits.length, {number: html`<b>${count(board.waits.length)}</b>`})}</span>
-        <div class="tiles">${board.waits.map((pod) => html`<${Tile} key=${pod.pod} session=${session} pod=${pod} picked=${picked} waits=${true} />`)}</div></div>
+        <div class="tiles">${board.waits.slice(0, MOST_WAITS).map((pod) => html`<${Tile} key=${pod.pod} session=${session} pod=${pod} picked=${picked} waits=${true} />`)}${board.waits.length > MOST_WAITS && html`<span class="small mute">${gettext("and {size} more", {size: count(board.waits.length - MOST_WAITS)})}</span>`}</div></div>
     </article>`;
 }
 
@@ -120,11 +125,26 @@ function Cards({session, nodes, picked}) {
 
 /** One cell per node: dark where a pod is elsewhere. */
 function Strip({nodes, picked}) {
-  return html`<div class="cells strip">${nodes.map(({name, pods}) => {
+  const cells = nodes.map(({name, pods}) => {
     const elsewhere = pods.filter((pod) => pod.elsewhere).length;
-    const held = pods.some(({pod}) => pod === picked);
-    return html`<i key=${name} class=${`${elsewhere > 0 ? "elsewhere" : ""}${held ? " held" : ""}`} title=${labelled(name, listText([ngettext("{count} pod", "{count} pods", pods.length), gettext("{number} elsewhere", {number: count(elsewhere)})]))}></i>`;
-  })}</div>`;
+    return {
+      fill: elsewhere > 0 ? "var(--ink)" : "color-mix(in srgb, var(--settled) 36%, var(--surface))",
+      ring: pods.some(({pod}) => pod === picked) ? "var(--focus)" : null,
+      title: labelled(
+        name,
+        listText([
+          ngettext("{count} pod", "{count} pods", pods.length),
+          gettext("{number} elsewhere", {number: count(elsewhere)}),
+        ]),
+      ),
+    };
+  });
+  const dark = nodes.filter(({pods}) => pods.some(({elsewhere}) => elsewhere)).length;
+  const label = listText([
+    ngettext("{count} node", "{count} nodes", nodes.length),
+    gettext("{number} with pods that are elsewhere", {number: count(dark)}),
+  ]);
+  return html`<div class="cells strip"><${CellStrip} cells=${cells} size=${CELL} label=${label} /></div>`;
 }
 
 function Tile({session, pod, picked, waits = false}) {
