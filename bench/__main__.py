@@ -25,8 +25,8 @@ BENCHES = {
     "pipeline": ("bench.pipeline", "From the engine over committed rows to the stream"),
     "stream": ("bench.stream", "Fan-out to many browsers"),
     "api": ("bench.api", "The Kubernetes API of a run: writes, lists and watches"),
-    "board": ("bench.board", "What a browser waits for when it opens a large run"),
-    "frames": ("bench.frames", "The board of a large run while it plays at full speed"),
+    "board": ("bench.pages.board", "What a browser waits for when it opens a large run"),
+    "frames": ("bench.pages.frames", "The board of a large run while it plays at full speed"),
     "share": ("bench.share", "What one account takes from another, and what nobody may send"),
 }
 ON_SERVERS = {"pipeline", "stream", "api", "board", "frames", "share"}

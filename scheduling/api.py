@@ -23,13 +23,12 @@ from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineParts, EngineView
-from kscope.runs.web.api.answer_schema import answer_schema
 from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.rest import RestView
 from scheduling.drain import drain_preview
 from scheduling.findings.agreement import VERDICTS, agreement
 from scheduling.models import SchedulingAttempt
-from scheduling.paths import PathTrials, pod_path, tried_by_id
+from scheduling.paths import pod_path
 from scheduling.selectors import (
     attempt_evidence_by_id,
     checks_by_id,
@@ -190,21 +189,6 @@ class PodPath(RestView):
         """Its critical path: steps without gap or overlap. docs/timeline.md has their names."""
         run = found_run(request, run_id)
         return Response(pod_path(run, f"{namespace}/{name}", seq=whole_number(request, "seq")))
-
-
-class PodPathTrials(EngineView):
-    """The changes that would have shortened the path of a pod, each tried in a fork."""
-
-    @extend_schema(
-        operation_id="runs_pods_path_trials",
-        parameters=[OpenApiParameter("seq", int, description="as seen after this event")],
-        responses=answer_schema(PathTrials, "Path"),
-    )
-    def get(self, request: Request, run_id: int, namespace: str, name: str) -> EngineAnswer:
-        """Those that a command can make, once the pod is bound, in a cluster that is not large."""
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
-        arguments = {"run_id": run.pk, "pod": f"{namespace}/{name}", "seq": seq}
-        return EngineAnswer(Question(tried_by_id, arguments, run.pk, lasts=seq is not None))
 
 
 class RunChecks(EngineView):

@@ -35,7 +35,7 @@ urlpatterns = [
     ),
     path(
         "runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/trials/",
-        api.PodPathTrials.as_view(),
+        inside_api.PodPathTrials.as_view(),
         name="api-pod-path-trials",
     ),
     path("runs/<int:run_id>/first-look/", api.FirstLook.as_view(), name="api-first-look"),

@@ -4,7 +4,6 @@ No state is folded: each question is a look into an index of the events, and the
 grows with the attempts and victims of the pod, not with the run.
 """
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from django.db import connection
@@ -14,15 +13,11 @@ from django.utils.translation import gettext
 from engine.diagnosis.path.critical_path import critical_path
 from engine.diagnosis.path.shorter import changes_of
 from engine.diagnosis.path.steps import Path
-from engine.diagnosis.path.trying import Tried, tried
 from engine.kernel.recorder import Event
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
-from scheduling.selectors import cluster_at
 
-# Forks are tried on clusters of so many objects, and so many of the changes.
-_MOST_OBJECTS, _MOST_TRIED = 2_000, 3
 _FIELDS = ("seq", "at", "kind", "object", "component", "cause", "message", "changes")
 _CAUSES = """
 WITH RECURSIVE chain (seq, cause) AS (
@@ -41,13 +36,14 @@ def pod_path(run: Run, pod: str, *, seq: int | None) -> dict[str, Any]:
 
     Raises ApplicationError where there is no such event or no such pod.
     """
-    record, path = _read(run, pod, seq)
+    record, path = read_path(run, pod, seq)
     changes = changes_of(record, path.pod, path.steps, born=path.born)
     shorter = [change.to_dict() for change in changes]
     return {"seq": record.seq, **path.to_dict(), "shorter": shorter}
 
 
-def _read(run: Run, pod: str, seq: int | None) -> tuple["StoredRecord", Path]:
+def read_path(run: Run, pod: str, seq: int | None) -> tuple["StoredRecord", Path]:
+    """The path of "NS/NAME", and the record that it is read from. Raises as `pod_path`."""
     last = run.head_seq if seq is None else seq
     check_seq(run, last)
     now = run.head_at
@@ -62,34 +58,6 @@ def _read(run: Run, pod: str, seq: int | None) -> tuple["StoredRecord", Path]:
             status=404,
         )
     return record, path
-
-
-@dataclass(frozen=True, slots=True)
-class PathTrials:
-    """What came of the changes of a path, as it was after event `seq`, in forks."""
-
-    run: int
-    seq: int
-    pod: str
-    tried: tuple[Tried, ...]
-
-
-def tried_by_id(run_id: int, pod: str, seq: int | None) -> dict[str, Any]:
-    """What came of the changes that would have shortened the path of "NS/NAME", each in a fork.
-
-    None are tried where the pod is not bound yet, or where the cluster is so large that a fork is
-    dear. Raises ApplicationError as `pod_path`.
-    """
-    run = Run.objects.select_related("scenario").get(pk=run_id)
-    record, path = _read(run, pod, seq)
-    bound = next((each for each in record.of_object(path.pod) if each.kind == "PodBound"), None)
-    found: list[Tried] = []
-    if bound is not None and run.head_objects <= _MOST_OBJECTS:
-        changes = changes_of(record, path.pod, path.steps, born=path.born)
-        for change in [each for each in changes if each.commands][:_MOST_TRIED]:
-            outcome = tried(change, pod, bound.at, lambda after: cluster_at(run, after))
-            found += [outcome] if outcome else []
-    return asdict(PathTrials(run.pk, record.seq, path.pod, tuple(found)))
 
 
 class StoredRecord:

@@ -14,6 +14,7 @@ from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
 from kscope.runs.web.api.parameters import entity_name, whole_number
 from scheduling.inside.answers import Caches, caches_by_id, cycle_by_id, what_if_by_id
+from scheduling.inside.path_trials import PathTrials, tried_by_id
 
 
 class InsideScheduler(EngineView):
@@ -91,3 +92,18 @@ class InsideCaches(EngineView):
         run, seq = found_run(request, run_id), whole_number(request, "seq")
         arguments = {"run_id": run.pk, "seq": seq}
         return EngineAnswer(Question(caches_by_id, arguments, run.pk, lasts=seq is not None))
+
+
+class PodPathTrials(EngineView):
+    """The changes that would have shortened the path of a pod, each tried in a fork."""
+
+    @extend_schema(
+        operation_id="runs_pods_path_trials",
+        parameters=[OpenApiParameter("seq", int, description="as seen after this event")],
+        responses=answer_schema(PathTrials, "Path"),
+    )
+    def get(self, request: Request, run_id: int, namespace: str, name: str) -> EngineAnswer:
+        """Those that a command can make, once the pod is bound, in a cluster that is not large."""
+        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        arguments = {"run_id": run.pk, "pod": f"{namespace}/{name}", "seq": seq}
+        return EngineAnswer(Question(tried_by_id, arguments, run.pk, lasts=seq is not None))

@@ -8,8 +8,8 @@ the processor: on a machine that is busy, a wall clock says what others do.
 import random
 from typing import Any
 
-from bench.board import WATCH
-from bench.browser import CATEGORIES, MainThread, find_browser, main_thread_of, opened
+from bench.pages.board import WATCH
+from bench.pages.browser import CATEGORIES, MainThread, find_browser, main_thread_of, opened
 from bench.servers import Servers, servers, store_run
 from bench.size import is_least, usual
 from bench.table import Row

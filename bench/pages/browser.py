@@ -1,12 +1,10 @@
 """The Chromium that pages are measured in, and what its trace says of the main thread."""
 
 import contextlib
-import os
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -25,8 +23,6 @@ _FLAGS = (
     "--enable-precise-memory-info",
 )
 CATEGORIES = ("toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline")
-# The variable of the environment that names a file to keep the trace in, for Chromium's own tools.
-KEEP = "KSCOPE_BENCH_TRACE"
 _TASK = "RunTask"
 # With one of these a frame leaves the main thread.
 _FRAME = "BeginCommitCompositorFrame"
@@ -83,8 +79,6 @@ class MainThread:
 
 def main_thread_of(trace: bytes) -> MainThread:
     """What a trace says of the page's main thread: the busiest that is called CrRendererMain."""
-    if KEEP in os.environ:
-        Path(os.environ[KEEP]).write_bytes(trace)
     events = orjson.loads(trace)["traceEvents"]
     names = {
         (each["pid"], each["tid"])

@@ -14,7 +14,7 @@ from urllib.request import urlopen
 import orjson
 from websockets.asyncio.client import connect
 
-from bench.browser import find_browser, opened
+from bench.pages.browser import find_browser, opened
 from bench.servers import Servers, origin_of, servers, store_run
 from bench.size import usual
 from bench.table import Row, median
