@@ -118,6 +118,11 @@ class WorkloadActors:
         self._context.silent_nodes[node] = self._context.loop.now
         self.node_lifecycle.ticker.arm()
 
+    @property
+    def silent_nodes(self) -> Mapping[str, int]:
+        """The nodes that have stopped posting their status, and since when, in ns."""
+        return self._context.silent_nodes
+
     def node_heard(self, node: str) -> None:
         """*node* posts its status again."""
         self._context.silent_nodes.pop(node, None)

@@ -62,7 +62,7 @@ def explain_as_it_stands(
         return None
     asked = ask(cluster, evidence, tries_changes=tries_changes)
     found = asked.causes.groups
-    naming = list(_naming(evidence, raw, found))
+    naming = sorted(_naming(evidence, raw, found), key=lambda place: _is_aside(raw, found[place]))
     # With thousands of stuck objects, changes are tried only for the groups that matter here.
     groups = tuple(map(asked.group, naming or _around(evidence, raw, found)))
     companion = _companion(evidence, raw, groups)
@@ -113,6 +113,11 @@ def _with_assumed(evidence: Evidence, raw: Manifest, answer: Answer) -> Answer:
     said = " ".join((answer.sentence, answer.predicted, *(each.sentence for each in answer.causes)))
     assumed = assumed_of(evidence, raw, said, is_waiting=is_waiting)
     return replace(answer, assumed=assumed)
+
+
+def _is_aside(raw: Manifest, group: Group) -> bool:
+    """Whether a group is of a node, and holds a workload by a drain only."""
+    return raw["kind"] in WORKLOADS and group.kind == "node" and not group.pods
 
 
 def _holds(evidence: Evidence, raw: Manifest, group: Group) -> bool:

@@ -155,7 +155,8 @@ def _unanswerable(evidence: Evidence) -> str:
 def _groups(
     cluster: Cluster, trials: Trials, evidence: Evidence, shown: Shown, *, tries_changes: bool
 ) -> Iterator[_Found]:
-    broken, in_order = broken_nodes(evidence), InOrder(evidence)
+    broken = broken_nodes(evidence, cluster.workloads.silent_nodes)
+    in_order = InOrder(evidence)
     claims = list(claim_groups(evidence))
     refused = {key for group in claims for key in group.claims}
     placed = [_beside(group, refused) for group in placed_groups(evidence, broken)]

@@ -30,6 +30,9 @@ _SANDBOX_NETWORK: Final = (
 )
 
 
+_LEASE_OVER: Final = "its Lease is over"
+
+
 @dataclass(slots=True)
 class Broken:
     """Nodes that are not ready for one reason, and the pods that are caught there."""
@@ -40,15 +43,17 @@ class Broken:
     pods: list[Manifest] = field(default_factory=list[Manifest])
 
 
-def broken_nodes(evidence: Evidence) -> dict[str, Broken]:
-    """The nodes that are not ready, by name, each with its group."""
+def broken_nodes(evidence: Evidence, silent: Container[str] = ()) -> dict[str, Broken]:
+    """The nodes that are not ready, by name, each with its group; *silent* ones have a Lease that is over."""
     groups: dict[tuple[str, ...], Broken] = {}
     found: dict[str, Broken] = {}
     for node in evidence.all("Node"):
-        ready = condition(node, "Ready")
+        ready, name = condition(node, "Ready"), str(node["metadata"]["name"])
         if ready is None or ready.get("status") == "True":
+            if name in silent:
+                found[name] = groups[_LEASE_OVER, name] = Broken(_LEASE_OVER, "", [node])
             continue
-        name, message = str(node["metadata"]["name"]), str(ready.get("message") or "")
+        message = str(ready.get("message") or "")
         reason = str(ready.get("status"))
         reason += f", {ready['reason']}" if ready.get("reason") else ""
         # Nodes that say nothing, or something of their own, are each a cause.
@@ -68,8 +73,48 @@ def node_groups(
     """
     seen: dict[int, Broken] = {id(each): each for each in broken.values()}
     for group in seen.values():
-        if group.pods or not all(each["metadata"]["name"] in awaited for each in group.nodes):
+        if group.reason == _LEASE_OVER:
+            # It says that it is ready: by itself it is not stuck, but what is caught there is.
+            yield from [_of_silent(evidence, group)] if group.pods else ()
+        elif group.pods or not all(each["metadata"]["name"] in awaited for each in group.nodes):
             yield _group(evidence, group)
+
+
+def _of_silent(evidence: Evidence, group: Broken) -> Group:
+    """A node that says Ready=True, and whose kubelet does not renew its Lease."""
+    (node,) = group.nodes
+    name = key_of(node)
+    lease = evidence.find("Lease", f"kube-node-lease/{name}") or {}
+    renewed = str(section(lease, "spec").get("renewTime") or "")
+    minutes = evidence.age_seconds(renewed) // 60
+    text = (
+        f"Node {name} says Ready=True, but its Lease was last renewed {minutes} min before the newest "
+        "time in the files: its kubelet is silent, so nothing starts, ends, mounts or unmounts there."
+    )
+    return Group(
+        kind="node",
+        cause=f"{text}{_not_ended(evidence, group)}",
+        by=f"node {name}",
+        observed=f"Condition Ready is True; the Lease was renewed at {renewed}.",
+        predicted="No kubelet acts there; the node controller will call the node unknown.",
+        since=renewed,
+        pods=tuple(sorted(key_of(each) for each in group.pods)),
+        nodes=(name,),
+        workloads=tuple(evidence.workloads(group.pods)),
+        facts=(f"node/{name}",),
+        changes=tuple(_changes(group, is_silent=True)),
+    )
+
+
+def _not_ended(evidence: Evidence, group: Broken) -> str:
+    """Which pods cannot end on a node, and whose replacement that delays; "" for none."""
+    leaving = [key_of(each) for each in group.pods if each["metadata"].get("deletionTimestamp")]
+    if not leaving:
+        return ""
+    several = "s" if len(leaving) > 1 else ""
+    text = f" Pod{several} {listed(leaving, 4)} cannot end: only the kubelet can confirm it"
+    owners = [each for each in evidence.workloads(group.pods) if each.startswith("statefulset/")]
+    return text + (f", and {owners_text(owners)} makes no replacement before." if owners else ".")
 
 
 def _group(evidence: Evidence, group: Broken) -> Group:
@@ -79,18 +124,9 @@ def _group(evidence: Evidence, group: Broken) -> Group:
     text = f"Node{'' if one else 's'} {listed(names)} {'is' if one else 'are'} not ready (Ready={group.reason})"
     message = group.message.rstrip(".")
     text = f"{text}: {message}." if message else f"{text}."
-    leaving = [key_of(each) for each in group.pods if each["metadata"].get("deletionTimestamp")]
     if is_silent:
         text = f"{text} {'Its kubelet is' if one else 'Their kubelets are'} silent (unreachable), so nothing starts, ends, mounts or unmounts there."
-    if leaving:
-        several = "s" if len(leaving) > 1 else ""
-        text = (
-            f"{text} Pod{several} {listed(leaving, 4)} cannot end: only the kubelet can confirm it"
-        )
-        owners = [
-            each for each in evidence.workloads(group.pods) if each.startswith("statefulset/")
-        ]
-        text += f", and {owners_text(owners)} makes no replacement before." if owners else "."
+    text += _not_ended(evidence, group)
     owner = network_owner(evidence) if is_of_network(group.message) else None
     by = f"node{'' if one else 's'} {listed(names)}"
     if owner is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count, islice
 from typing import Final
 
 from engine.cluster.cluster import Cluster
@@ -62,7 +63,7 @@ def refused_groups(evidence: Evidence, cluster: Cluster) -> Iterator[tuple[Group
     for key, group in found.items():
         shown = _group(evidence, key, group)
         known = key[0] in _COUNTED and shown.changes
-        yield shown, list(_all_made(group)) if known else []
+        yield shown, list(_all_made(evidence, group)) if known else []
 
 
 # The rules that kscope's API server has as well.
@@ -71,9 +72,9 @@ _KNOWN_RULES: Final = ("quota", "unstated", "class", "account", "runtime", "boun
 _COUNTED: Final = ("quota", "unstated", "class", "account", "runtime")
 
 
-def _all_made(found: Stuck) -> Iterator[Pod]:
+def _all_made(evidence: Evidence, found: Stuck) -> Iterator[Pod]:
     for owner in found.objects:
-        yield from _made(owner, found.lacks[entity(owner)])
+        yield from _made(evidence, owner, found.lacks[entity(owner)])
 
 
 def with_places(trials: Trials, made: list[Pod], group: Group) -> Group:
@@ -83,13 +84,15 @@ def with_places(trials: Trials, made: list[Pod], group: Group) -> Group:
     return replace(group, changes=(first, *group.changes[1:]))
 
 
-def _made(owner: Manifest, number: int) -> list[Pod]:
-    """The pods that the controller of *owner* would create from its template."""
+def _made(evidence: Evidence, owner: Manifest, number: int) -> list[Pod]:
+    """The pods that the controller of *owner* would create from its template, beside those there are."""
     if owner["kind"] == "DaemonSet":
         return []  # Each of its pods is for one node, which only its controller knows.
     template = section(owner, "spec", "template")
     metadata, name = section(template, "metadata"), owner["metadata"]["name"]
     reference = {"kind": owner["kind"], "name": name, "controller": True}
+    namespace = owner["metadata"].get("namespace")
+    free = (place for place in count() if not evidence.find("Pod", f"{namespace}/{name}-{place}"))
     return [
         Pod(
             {
@@ -97,7 +100,7 @@ def _made(owner: Manifest, number: int) -> list[Pod]:
                 "kind": "Pod",
                 "metadata": {
                     "name": f"{name}-{place}",
-                    "namespace": owner["metadata"].get("namespace"),
+                    "namespace": namespace,
                     "labels": section(metadata, "labels"),
                     "ownerReferences": [reference],
                     "uid": f"{key_of(owner)}-{place}",
@@ -105,7 +108,7 @@ def _made(owner: Manifest, number: int) -> list[Pod]:
                 "spec": section(template, "spec"),
             }
         )
-        for place in range(number)
+        for place in islice(free, number)
     ]
 
 

@@ -216,3 +216,89 @@ def test_large_cluster_is_not_played_ahead(monkeypatch: pytest.MonkeyPatch) -> N
     assert answer.predicted == "Insufficient cpu."
     assert answer.diagnosis.outlook is None
     assert answer.fixes
+
+
+def test_stateful_set_of_a_full_quota_beside_its_pods() -> None:
+    """The pods that are missing have other names than those that are there."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "small", "namespace": "default"},
+        "spec": {"hard": {"pods": "1"}},
+        "status": {"hard": {"pods": "1"}, "used": {"pods": "1"}},
+    }
+    owner = {**deployment("logs", 3, 1), "kind": "StatefulSet"}
+    there = placed(pod("logs-0"), phase="Running")
+    there["metadata"]["ownerReferences"] = [
+        {"kind": "StatefulSet", "name": "logs", "uid": owner["metadata"]["uid"], "controller": True}
+    ]
+    said = 'pods "logs-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1'
+    refused = event(
+        owner, "FailedCreate", f"create Pod logs-1 in StatefulSet logs failed error: {said}"
+    )
+    answer = answer_about("StatefulSet", "default/logs", node("n1"), quota, owner, there, refused)
+    assert "2 pods of statefulset default/logs are refused" in answer.sentence
+    assert answer.fixes[0].text.startswith("Raise ResourceQuota small to pods 3")
+    assert "places 2 of 2" in answer.fixes[0].text
+
+
+def test_mount_that_fails_is_laid_to_its_volume() -> None:
+    disk = volume("shares", "", csi={"driver": "nfs.csi.k8s.io", "volumeHandle": "shares"})
+    web = placed(pod("web"))
+    denied = 'MountVolume.SetUp failed for volume "shares" : access denied by server'
+    answer = answer_about(
+        "Pod", "default/web", node("n1"), disk, web, event(web, "FailedMount", denied)
+    )
+    assert answer.groups[0].by == "volume shares (driver nfs.csi.k8s.io)"
+
+
+def test_node_with_a_lease_that_is_over_holds_its_pods() -> None:
+    leases = [
+        {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": name, "namespace": "kube-node-lease"},
+            "spec": {"renewTime": renewed},
+        }
+        for name, renewed in (("n1", "2026-11-20T11:31:00Z"), ("n2", NOON))
+    ]
+    web = placed(pod("web"), startTime="2026-11-20T11:32:00Z")
+    answer = answer_about("Pod", "default/web", node("n1"), node("n2"), *leases, web)
+    assert answer.sentence.startswith(
+        "Node n1 says Ready=True, but its Lease was last renewed 29 min"
+    )
+    assert answer.groups[0].by == "node n1"
+
+
+def test_workload_leads_with_its_pods_not_with_a_drain() -> None:
+    owner = deployment("cart", 1, 0)
+    crashing = {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting"}
+    status = {"name": "c", "ready": False, "restartCount": 9, "state": {"waiting": crashing}}
+    web = placed(pod("cart"), phase="Running", containerStatuses=[status])
+    web["metadata"] |= {
+        "labels": {"app": "cart"},
+        "ownerReferences": [
+            {
+                "kind": "Deployment",
+                "name": "cart",
+                "uid": owner["metadata"]["uid"],
+                "controller": True,
+            }
+        ],
+    }
+    cordoned = node("n1", unschedulable=True)
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "cart", "namespace": "default"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "cart"}}},
+        "status": {
+            "disruptionsAllowed": 0,
+            "currentHealthy": 0,
+            "desiredHealthy": 1,
+            "expectedPods": 1,
+        },
+    }
+    answer = answer_about("Deployment", "default/cart", cordoned, owner, web, budget)
+    assert "CrashLoopBackOff" in answer.sentence
+    assert [each.kind for each in answer.groups] == ["placed-but-stuck", "node"]

@@ -51,6 +51,7 @@ _DRIVER: Final = re.compile(
     r"|CSINode \S+ does not contain driver (\S+)"
 )
 _MULTI: Final = re.compile(r'Multi-Attach error for volume "([^"]+)"')
+_OF_VOLUME: Final = re.compile(r'failed for volume "([^"]+)"')
 _NO_KEY: Final = re.compile(r"couldn't find key (\S+) in (Secret|ConfigMap) (\S+)")
 _UNBOUND: Final = re.compile(r"error processing PVC (\S+): PVC is not bound")
 _IMAGE: Final = re.compile(r'image "([^"]+)"')
@@ -251,7 +252,14 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Explai
     multi = _MULTI.search(found.message)
     if multi is not None:
         return explain_multi_attach(evidence, multi[1], found)
-    return Explained(f"{found.reason}{': ' if found.message else ''}{found.message}.", "")
+    volume = _OF_VOLUME.search(found.message)
+    by, facts = "", tuple[str, ...]()
+    if volume is not None and (known := evidence.find("PersistentVolume", volume[1])) is not None:
+        driver = section(known, "spec", "csi").get("driver")
+        by = f"volume {volume[1]}{f' (driver {driver})' if driver else ''}"
+        facts = (f"volume/{volume[1]}",)
+    text = f"{found.reason}{': ' if found.message else ''}{found.message}."
+    return Explained(text, by, facts=facts)
 
 
 _EXPLAINED: Final[dict[str, Callable[[Evidence, Stuck], Explained]]] = {
