@@ -81,6 +81,20 @@ def _price(helps: Help) -> tuple[bool, bool, bool, bool]:
     return helps.repairs, helps.loses, helps.shared, helps.buys
 
 
+def _tried_alone(tried: Help, helps: Help, change: Change) -> Help:
+    """A change that was carried out for the object alone, with what is known of it for its group.
+
+    That a pool makes no more nodes is known there only.
+    """
+    tried = replace(tried, loses=helps.loses, shared=helps.shared, repairs=helps.repairs)
+    if change.kind != "node" or not change.shared:
+        return tried
+    text, note = f"{tried.text} (but {change.shared})", change.note or tried.note
+    return replace(
+        tried, text=text, note=note, content={**tried.content, "text": text, "note": note}
+    )
+
+
 def _is_repair(change: Change, group: Group) -> bool:
     """Whether a machine is to be repaired, where the objects can be freed from it as it is."""
     return change.kind == "ready" and any(each.kind == OFF for each in group.changes)
@@ -194,9 +208,7 @@ class Answer:
             helps = replace(Help.of_change(change), repairs=_is_repair(change, group))
             tried_alone = own.get(change.text) if change.of in (None, 1) else None
             if tried_alone is not None:
-                helps = replace(
-                    tried_alone, loses=helps.loses, shared=helps.shared, repairs=helps.repairs
-                )
+                helps = _tried_alone(tried_alone, helps, change)
             found.setdefault(change.text, helps)
         alone = [own[key] for key in reversed(own) if key not in found]
         return sorted([*found.values(), *alone], key=_price)

@@ -9,7 +9,7 @@ from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.report import Change
 from tests.builders.nodes import node
 from tests.builders.pods import pod
-from tests.engine.diagnosis.triage.clusters import event, only_group
+from tests.engine.diagnosis.triage.clusters import answer_about, event, only_group
 
 Manifest = dict[str, Any]
 
@@ -72,6 +72,15 @@ def test_group_at_its_limit_is_said(text: str) -> None:
         2,
         f"node group workers-a{'-grp' if text is _TEXT else ''} has 3 of 3 nodes: its limit",
     )
+
+
+def test_answer_about_one_pod_says_the_limit_too() -> None:
+    full = pod("full", cpu="3", nodeName="workers-a-1")
+    waiting = {**pod("a", cpu="3"), "status": {"phase": "Pending"}}
+    answer = answer_about("Pod", "default/a", node("workers-a-1"), full, waiting, _status(_YAML))
+    added = next(each for each in answer.fixes if each.buys)
+    assert added.text.endswith("(but node group workers-a has 3 of 3 nodes: its limit)")
+    assert added.content["text"] == added.text
 
 
 @pytest.mark.parametrize("text", [_YAML, _TEXT], ids=["yaml", "text"])
