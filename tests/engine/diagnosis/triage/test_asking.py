@@ -218,7 +218,7 @@ def test_large_cluster_is_not_played_ahead(monkeypatch: pytest.MonkeyPatch) -> N
     assert answer.fixes
 
 
-def test_stateful_set_of_a_full_quota_beside_its_pods() -> None:
+def test_full_quota_beside_pods_of_a_set() -> None:
     """The pods that are missing have other names than those that are there."""
     quota = {
         "apiVersion": "v1",
@@ -252,7 +252,7 @@ def test_mount_that_fails_is_laid_to_its_volume() -> None:
     assert answer.groups[0].by == "volume shares (driver nfs.csi.k8s.io)"
 
 
-def test_node_with_a_lease_that_is_over_holds_its_pods() -> None:
+def test_node_with_an_old_lease_holds_pods() -> None:
     leases = [
         {
             "apiVersion": "coordination.k8s.io/v1",
@@ -270,7 +270,7 @@ def test_node_with_a_lease_that_is_over_holds_its_pods() -> None:
     assert answer.groups[0].by == "node n1"
 
 
-def test_workload_leads_with_its_pods_not_with_a_drain() -> None:
+def test_workload_leads_with_its_pods_not_drains() -> None:
     owner = deployment("cart", 1, 0)
     crashing = {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting"}
     status = {"name": "c", "ready": False, "restartCount": 9, "state": {"waiting": crashing}}
