@@ -81,7 +81,8 @@ export const catalogue = {
 };
 
 function checkPage({name, attributes, kids}, report) {
-  for (const {text, node, at} of attributes.filter((each) => TEXT_ATTRIBUTES.has(each.name))) {
+  const isShown = (each) => TEXT_ATTRIBUTES.has(each) || (name === "component" && TEXTS.has(each));
+  for (const {text, node, at} of attributes.filter((each) => isShown(each.name))) {
     if (hasLetter(text)) report(at, text);
     checkShown(node, report);
   }
@@ -121,6 +122,7 @@ function isCode(node) {
     if (up.type === "CallExpression" && up.callee !== each && isCall(up, CODE_CALLS) && !setsText(up)) return true;
     if (up.type === "BinaryExpression" || up.type === "SwitchCase") return true;
     if (up.type === "MemberExpression" && up.property === each) return true;
+    if (up.type === "Property" && up.value === each && TEXTS.has(up.key.name)) return false;
     if (up.type === "Property" && (up.key === each || CODE.test(up.key.name ?? up.key.value ?? ""))) return true;
     if (up.type === "VariableDeclarator" && CODE_NAMES.test(up.id.name ?? "")) return true;
     if (up.type === "TemplateLiteral" && up.parent.type === "TaggedTemplateExpression")
@@ -172,7 +174,8 @@ export const whole = {
         if (
           texts.some(hasSentence) ||
           texts.slice(1, -1).some((text) => BETWEEN.test(text)) ||
-          (node.expressions.length > 0 && /^[,;:.] |^, /.test(texts.at(-1)))
+          (node.expressions.length > 0 && /^[,;:.] |^, /.test(texts.at(-1))) ||
+          node.expressions.some(isChoiceOfWords)
         )
           report(node, "glued");
       },
@@ -185,6 +188,12 @@ export const whole = {
     };
   },
 };
+
+/** `number === 1 ? "pod" : "pods"`: a plural form by hand. */
+const isChoiceOfWords = ({type, test, consequent, alternate}) =>
+  type === "ConditionalExpression" &&
+  test.right?.value === 1 &&
+  [consequent, alternate].some(({value}) => typeof value === "string" && hasLetter(value));
 
 const isSeparator = (node) => typeof node?.value === "string" && /[,;:.] | \p{L}+ /u.test(node.value);
 

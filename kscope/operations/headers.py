@@ -20,6 +20,8 @@ Application = Callable[[Scope, Any, Any], Awaitable[None]]
 
 REQUEST_ID = "X-Request-ID"
 KUBERNETES = "/k8s/"
+# The digest of what a catalogue holds is in its address, as that of static files is.
+CATALOGUES = "/words/"
 # An id that a proxy may have set. Other text is not accepted: a client could forge log lines.
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _STARTS = ("http.response.start", "websocket.http.response.start")
@@ -97,12 +99,13 @@ class _Sender:
         return headers
 
     def _cache_control(self, status: int, given: str) -> str:
-        """Static files, and the words of the glossary, say how long they are kept; the rest is not kept."""
+        """Static files, catalogues and the words of the glossary say how long they are kept; the rest is not."""
         path = self._scope["path"]
         if path.startswith(KUBERNETES):
             # As an API server says it. What is refused is not kept, whatever its address.
             return given if given and status < 300 else "no-cache, private"
-        if path.startswith((settings.STATIC_URL, EXPLANATIONS)) and status < 400 and given:
+        kept = (settings.STATIC_URL, CATALOGUES, EXPLANATIONS)
+        if path.startswith(kept) and status < 400 and given:
             return given
         return "no-store"
 

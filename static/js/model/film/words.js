@@ -11,7 +11,7 @@ import {fittingUpTo} from "./paint_filter.js";
 
 export const PHASES = {
   pop: "Pop",
-  snapshot: "Snapshot",
+  snapshot: gettext("Snapshot"),
   order: gettext("Node order"),
   prefilter: "PreFilter",
   filter: "Filter",
@@ -33,7 +33,7 @@ export const PHASES = {
   postbind: "PostBind",
   unreserve: "Unreserve",
   forget: "ForgetPod",
-  evict: "Evict",
+  evict: gettext("Evict"),
   fail: gettext("Park"),
   nominate: gettext("Nominate"),
   wait: gettext("Wait"),

@@ -201,12 +201,12 @@ const OPERATION = {
   ],
   edges: [
     {moves: [">detached"], path: "M75 35V62", text: [84, 48, "start", "needed"]},
-    {moves: ["detached>attached"], path: "M138 76H184", text: [161, 56, "middle", "Attach"]},
+    {moves: ["detached>attached"], path: "M138 76H184", text: [161, 56, "middle", gettext("Attach")]},
     {moves: ["attached>device"], path: "M312 76H358", text: [335, 56, "middle", "MountDevice"]},
     {moves: ["device>mounted"], path: "M486 76H532", text: [509, 56, "middle", "SetUp"]},
     {moves: ["mounted>device"], path: "M532 92H488", text: [509, 122, "middle", "TearDown"]},
     {moves: ["device>attached"], path: "M358 92H314", text: [305, 122, "start", "UnmountDevice"]},
-    {moves: ["attached>detached"], path: "M184 92H140", text: [161, 122, "middle", "Detach"]},
+    {moves: ["attached>detached"], path: "M184 92H140", text: [161, 122, "middle", gettext("Detach")]},
     {
       moves: ["attached>mounted"],
       path: "M260 64V30H597V62",

@@ -22,7 +22,12 @@ export function nodeFacts(node) {
   ].join(" · ");
 }
 
-const RESOURCE_NAMES = {cpu: "CPU", memory: "Memory", "ephemeral-storage": gettext("Ephemeral storage"), pods: "Pods"};
+const RESOURCE_NAMES = {
+  cpu: "CPU",
+  memory: gettext("Memory"),
+  "ephemeral-storage": gettext("Ephemeral storage"),
+  pods: gettext("Pods"),
+};
 
 /**
  * The resources of a node as the scheduler counts them, and the volumes that each CSI driver may attach:

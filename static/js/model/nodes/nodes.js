@@ -1,5 +1,5 @@
 import {gettext} from "../../lib/words.js";
-import {byName, parseId} from "../shared/format.js";
+import {byName, fixed, parseId} from "../shared/format.js";
 import {rowsInTrouble} from "../health/operations.js";
 import {isFinished} from "../shared/terminating.js";
 import {resourcesOf} from "./node_facts.js";
@@ -156,7 +156,7 @@ export function tileState(pod) {
   return null;
 }
 
-const SHORT_NAMES = {cpu: "cpu", memory: "mem", pods: "pods"};
+const SHORT_NAMES = {cpu: "cpu", memory: gettext("mem"), pods: gettext("pods")};
 /** Resources that a card shows only where somebody requests them. */
 const QUIET = /^(ephemeral-storage|hugepages-.+)$/;
 
@@ -226,7 +226,6 @@ export function hint(node, at) {
   const taint = (node.taints ?? []).find((each) => !each.key.startsWith("node.kubernetes.io/"));
   if (taint) return taint.value ? `${taint.key}=${taint.value}` : taint.key;
   // Nodes of an imported cluster were created before the run.
-  if (node.created > 0 && node.created <= at)
-    return gettext("joined {created} s", {created: (node.created / 1e9).toFixed(1)});
+  if (node.created > 0 && node.created <= at) return gettext("joined {time} s", {time: fixed(node.created / 1e9, 1)});
   return "";
 }

@@ -4,7 +4,7 @@ import {attemptName} from "./evidence.js";
 import {bestFirst, closestFirst, verdictOf} from "./verdict.js";
 
 /** The orders in which a matrix can list its nodes. */
-export const ORDERS = {closest: "Closest", zone: "Zone", name: "Name"};
+export const ORDERS = {closest: gettext("Closest"), zone: gettext("Zone"), name: gettext("Name")};
 
 /**
  * The verdicts of all filters on all nodes in one attempt.

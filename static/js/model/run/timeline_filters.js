@@ -28,7 +28,7 @@ export const COMPONENTS = [
 ];
 export const NO_FILTERS = {kind: "", object: "", component: "", from: "", to: "", kubernetes: "", order: "desc"};
 
-const TIMES = {from: "From", to: "To"};
+const TIMES = {from: gettext("From"), to: gettext("To")};
 
 /** The filters in an address, as text; "" for a missing one. */
 export function filtersIn(search) {

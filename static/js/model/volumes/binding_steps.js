@@ -45,11 +45,11 @@ function wasDeleted({events}, id) {
 /** The events of a claim that belong to getting a volume: look and name of the row. */
 const ATTEMPTS = {
   ClaimNodeSelected: ["done", "Node"],
-  ClaimProvisionerSet: ["done", "Provisioner"],
-  Provisioning: ["done", "Started"],
+  ClaimProvisionerSet: ["done", gettext("Provisioner")],
+  Provisioning: ["done", gettext("Started")],
   ProvisioningFailed: ["failed", "Failed"],
   ProvisioningCleanupFailed: ["failed", "Failed"],
-  VolumeMismatch: ["failed", "Mismatch"],
+  VolumeMismatch: ["failed", gettext("Mismatch")],
   FailedBinding: ["failed", gettext("No volume")],
 };
 
@@ -116,7 +116,7 @@ function originOf({events, volumeId}) {
   const what = made
     ? gettext("{kind} by {component}", {kind: made.kind, component: made.component})
     : gettext("existed before the run");
-  return {...stepRow("done", "Provision", what), at: made?.at, seq: made?.seq};
+  return {...stepRow("done", gettext("Provision"), what), at: made?.at, seq: made?.seq};
 }
 
 /** The step Bind of a volume without a claim. */

@@ -9,9 +9,9 @@ export const PAGE = 50;
 
 /** The kinds of a chain as [key, words]; "" means all. */
 export const KINDS = [
-  ["", "All"],
-  ["unbound", "Unbound"],
-  ["broken", "Broken"],
+  ["", gettext("All")],
+  ["unbound", gettext("Unbound")],
+  ["broken", gettext("Broken")],
 ];
 
 /**

@@ -16,7 +16,7 @@ export function reclaimStep(binding) {
   const entered = last((patch) => patch?.phase === phase);
   if (phase === "Failed") {
     return since(entered, {
-      ...stepRow("failed", "Reclaim", labelled(gettext("{reclaim} failed", {reclaim}), entered?.message)),
+      ...stepRow("failed", gettext("Reclaim"), labelled(gettext("{reclaim} failed", {reclaim}), entered?.message)),
       status: "now",
     });
   }
@@ -25,28 +25,28 @@ export function reclaimStep(binding) {
       last((patch) => patch?.deleting !== undefined),
       underWay(gettext("deletion in progress")),
     );
-  if (phase !== "Released") return stepRow("todo", "Reclaim", PLANS[reclaim] ?? reclaim ?? "");
+  if (phase !== "Released") return stepRow("todo", gettext("Reclaim"), PLANS[reclaim] ?? reclaim ?? "");
   if (reclaim !== "Retain") return since(entered, underWay(gettext("{reclaim}: in progress", {reclaim})));
-  const kept = stepRow("done", "Reclaim", gettext("Retain: stays Released until its claimRef is removed"));
+  const kept = stepRow("done", gettext("Reclaim"), gettext("Retain: stays Released until its claimRef is removed"));
   return since(entered, {...kept, mark: "released", family: "held"});
 }
 
 function withoutVolume({volumeName, storageClass}, last) {
   const deletion = last((patch) => patch === null);
   if (deletion) {
-    const row = stepRow("done", "Reclaim", gettext("{volumeName} was deleted", {volumeName}));
+    const row = stepRow("done", gettext("Reclaim"), gettext("{volumeName} was deleted", {volumeName}));
     return since(deletion, {...row, mark: "lost", family: "held"});
   }
   const policy = storageClass?.reclaim;
   return stepRow(
     "todo",
-    "Reclaim",
+    gettext("Reclaim"),
     policy ? gettext("its class has the policy {policy}", {policy}) : gettext("no volume yet"),
   );
 }
 
 function underWay(what) {
-  return {...stepRow("todo", "Reclaim", what), status: "now", mark: "in-flight", family: "working"};
+  return {...stepRow("todo", gettext("Reclaim"), what), status: "now", mark: "in-flight", family: "working"};
 }
 
 /** A row with the time of an event, if there is one. */

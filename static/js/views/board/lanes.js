@@ -18,11 +18,26 @@ const RING = 2 * Math.PI * 5;
 
 const LOOK = {
   in_flight: {title: gettext("In flight"), mark: "in-flight", family: "working"},
-  active: {title: gettext("Active"), mark: "active", family: "ready", key: "last queue event · priority"},
-  backoff: {title: gettext("Backoff"), mark: "backoff", family: "clock", key: "time left · attempt"},
-  unschedulable: {title: gettext("Unschedulable"), mark: "unschedulable", family: "stuck", key: "since last attempt"},
-  gated: {title: gettext("Gated"), mark: "gated", family: "held", key: "gate"},
-  unqueued: {title: gettext("Not queued"), mark: "expired", family: "held", key: "scheduler"},
+  active: {
+    title: gettext("Active"),
+    mark: "active",
+    family: "ready",
+    key: [gettext("last queue event"), gettext("priority")].join(" · "),
+  },
+  backoff: {
+    title: gettext("Backoff"),
+    mark: "backoff",
+    family: "clock",
+    key: [gettext("time left"), gettext("attempt")].join(" · "),
+  },
+  unschedulable: {
+    title: gettext("Unschedulable"),
+    mark: "unschedulable",
+    family: "stuck",
+    key: gettext("since last attempt"),
+  },
+  gated: {title: gettext("Gated"), mark: "gated", family: "held", key: gettext("gate")},
+  unqueued: {title: gettext("Not queued"), mark: "expired", family: "held", key: gettext("scheduler")},
 };
 
 /** The scheduling queue, one lane for each place of a pod without a node, and the claims. */

@@ -10,10 +10,10 @@ import {Reasons} from "./reasons.js";
 
 const LANES = {
   in_flight: [gettext("In flight"), "in-flight", "working"],
-  active: ["Active", "active", "ready"],
-  backoff: ["Backoff", "backoff", "clock"],
-  unschedulable: ["Unschedulable", "unschedulable", "stuck"],
-  gated: ["Gated", "gated", "held"],
+  active: [gettext("Active"), "active", "ready"],
+  backoff: [gettext("Backoff"), "backoff", "clock"],
+  unschedulable: [gettext("Unschedulable"), "unschedulable", "stuck"],
+  gated: [gettext("Gated"), "gated", "held"],
 };
 
 /** The queues, how many nodes are left so far, and the storage or the victims of the pod. */

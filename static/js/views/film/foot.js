@@ -37,7 +37,7 @@ function Tally({player}) {
     <section class="fm-tally" aria-label=${gettext("Nodes by answer")}><header><h2>${tally.asked > 0 ? gettext("{asked} of {wanted} asked", {asked: count(tally.asked), wanted: count(tally.wanted)}) : gettext("Nodes by answer")}</h2><span class="mute">${tally.calls > 0 ? ngettext("{count} call", "{count} calls", tally.calls) : ""}</span></header>
       ${
         tally.asked > 0
-          ? html`<ul>${rows.map(([reason, many]) => html`<${Row} key=${reason} words=${reason} many=${many} all=${all} family="stuck" />`)}<${Row} words="fit" many=${fits} all=${all} family="settled" /></ul>`
+          ? html`<ul>${rows.map(([reason, many]) => html`<${Row} key=${reason} words=${reason} many=${many} all=${all} family="stuck" />`)}<${Row} words=${gettext("fit")} many=${fits} all=${all} family="settled" /></ul>`
           : html`<p class="fm-note">${gettext("Fills up as filters answer.")}</p>`
       }</section>`;
 }

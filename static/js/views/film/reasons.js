@@ -14,7 +14,7 @@ export function Reasons({player}) {
   const only = player.only.value;
   return html`
     <section class="fm-reasons"><header><h2>${gettext("By reason")}</h2><span class="n">${gettext("{number} looked at", {number: count(nodes.length)})}</span></header>
-      <ul><${Reason} player=${player} place=${-1} words="fits" many=${fits} all=${nodes.length} />
+      <ul><${Reason} player=${player} place=${-1} words=${gettext("fits")} many=${fits} all=${nodes.length} />
         ${groups.map(({reasons, plugin, many, example}) => html`<${Reason} key=${`${plugin} ${reasons}`} player=${player} place=${example.refusal} words=${listText(reasons) || plugin} many=${many} all=${nodes.length} example=${`${example.node} ${example.text}`} />`)}</ul>
       <p class="fm-note">${only === null ? gettext("Pick a reason to see where its nodes are.") : gettext("Only these nodes are dark in the strips. Pick again for all.")}</p></section>`;
 }

@@ -60,7 +60,7 @@ function Worlds({step: {at, tick}}) {
   const gone = Object.keys(tick.before).filter((unique) => !tick.volumes[unique]);
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Desired and actual state, table")}><table class="tbl worlds">
-      <thead><tr>${["Volume", gettext("Desired for"), "", "Attached", "Device", gettext("Mounted for"), gettext("The reconciler does")].map((title, place) => html`<th key=${place} scope="col">${title}</th>`)}</tr></thead>
+      <thead><tr>${[gettext("Volume"), gettext("Desired for"), "", gettext("Attached"), gettext("Device"), gettext("Mounted for"), gettext("The reconciler does")].map((title, place) => html`<th key=${place} scope="col">${title}</th>`)}</tr></thead>
       <tbody>${rows.map((row) => html`<${World} key=${row.unique} row=${row} at=${at} isNew=${isChanged(row.unique, tick)} />`)}
         ${gone.map((unique) => html`<tr key=${unique} class="changed"><th scope="row" class="mono">${volumeName(unique, tick.before)}</th><td class="mute" colspan="6">${gettext("is in neither state any more")}</td></tr>`)}</tbody></table></div>
     ${tick.equal > 0 && html`<p class="small mute after">${ngettext("{count} more is as it should be.", "{count} more are as they should be.", tick.equal)}</p>`}`;

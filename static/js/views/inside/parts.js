@@ -3,8 +3,8 @@ import {gettext} from "../../lib/words.js";
 
 /** The pages Inside, as [page, title]. @type {[string, string][]} */
 const PARTS = [
-  ["inside-scheduler", "Scheduler"],
-  ["inside-volumes", "Volumes"],
+  ["inside-scheduler", gettext("Scheduler")],
+  ["inside-volumes", gettext("Volumes")],
 ];
 
 /** The switch between the pages Inside. */

@@ -5,12 +5,12 @@ import {Mark} from "../shared/mark.js";
 import {PlainWords, Words} from "./words.js";
 
 const PAGES = {
-  inside: ["inside-scheduler", "Inside"],
-  volumes: ["volumes", "Volumes"],
+  inside: ["inside-scheduler", gettext("Inside")],
+  volumes: ["volumes", gettext("Volumes")],
   pod: ["pod", gettext("the pod")],
   machines: ["machines", gettext("State machines")],
-  timeline: ["timeline", "Timeline"],
-  nodes: ["nodes", "Nodes"],
+  timeline: ["timeline", gettext("Timeline")],
+  nodes: ["nodes", gettext("Nodes")],
 };
 const STATES = {
   right: gettext("answered right"),

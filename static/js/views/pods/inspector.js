@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, listText, ngettext} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {podHealth, podStates} from "../../model/health/pod.js";
 import {ownerOf} from "../../model/pods/pod.js";
@@ -60,7 +60,7 @@ export function Facts({session, id, pod, evidence}) {
     ${facts(pod, evidence, session.model.at).map(
       ([term, value, note]) => html`<${Fact} key=${term} term=${term} value=${value} note=${note} />`,
     )}
-    ${owner && html`<${Fact} term="Controlled by" value=${html`<${ObjectLink} session=${session} id=${owner}>${parseId(owner).kind} ${parseId(owner).name}<//>`} note=${healthOf(owner, session.model).words} />`}`;
+    ${owner && html`<${Fact} term=${gettext("Controlled by")} value=${html`<${ObjectLink} session=${session} id=${owner}>${parseId(owner).kind} ${parseId(owner).name}<//>`} note=${healthOf(owner, session.model).words} />`}`;
 }
 
 function Fact({term, value, note}) {
@@ -69,25 +69,29 @@ function Fact({term, value, note}) {
 
 /** [term, value, muted note] in the order of the card. */
 function facts(pod, evidence, at) {
-  const found = [["Priority", String(pod.priority ?? 0)], requests(pod)];
+  const found = [[gettext("Priority"), String(pod.priority ?? 0)], requests(pod)];
   if (pod.queue && pod.first_queued !== undefined) {
-    found.push(["Waited", `${timeText(at - pod.first_queued)}`, gettext("since it was first queued")]);
+    found.push([gettext("Waited"), timeText(at - pod.first_queued), gettext("since it was first queued")]);
   }
   if (pod.queue === "backoff") {
     found.push([
       gettext("Backoff ends"),
-      gettext("in {backoff_until}", {backoff_until: duration(pod.backoff_until - at)}),
-      gettext("at {backoff_until}", {backoff_until: timeText(pod.backoff_until)}),
+      gettext("in {time}", {time: duration(pod.backoff_until - at)}),
+      gettext("at {time}", {time: timeText(pod.backoff_until)}),
     ]);
   }
   if (pod.attempts)
-    found.push(["Attempts", String(pod.attempts), evidence && gettext("last at {at}", {at: timeText(evidence.at)})]);
-  if (pod.mover) found.push([gettext("Last queue event"), pod.mover, pod.flushed && "flushed"]);
-  if (pod.gates?.length) found.push(["Gates", listText(pod.gates)]);
-  if (pod.scheduler) found.push(["Scheduler", pod.scheduler]);
+    found.push([
+      gettext("Attempts"),
+      String(pod.attempts),
+      evidence && gettext("last at {time}", {time: timeText(evidence.at)}),
+    ]);
+  if (pod.mover) found.push([gettext("Last queue event"), pod.mover, pod.flushed && gettext("flushed")]);
+  if (pod.gates?.length) found.push([gettext("Gates"), listText(pod.gates)]);
+  if (pod.scheduler) found.push([gettext("Scheduler"), pod.scheduler]);
   if (pod.created > 0 && pod.created <= at)
-    found.push(["Created", gettext("at {created}", {created: timeText(pod.created)})]);
-  else found.push(["Created", "", gettext("before the run")]);
+    found.push([gettext("Created"), gettext("at {time}", {time: timeText(pod.created)})]);
+  else found.push([gettext("Created"), "", gettext("before the run")]);
   return found;
 }
 
@@ -96,8 +100,8 @@ function requests(pod) {
     .filter(([, value]) => value > 0)
     .map(([resource, value]) => amount(resource, value));
   const volumes = (pod.claims ?? []).length;
-  if (volumes > 0) parts.push(`${volumes} ${volumes === 1 ? "volume" : "volumes"}`);
-  return ["Requests", parts.join(" · "), parts.length === 0 && "nothing"];
+  if (volumes > 0) parts.push(ngettext("{count} volume", "{count} volumes", volumes));
+  return [gettext("Requests"), parts.join(" · "), parts.length === 0 && gettext("nothing")];
 }
 
 /** Below 900 px a bar at the bottom shows the selected pod. */

@@ -5,7 +5,6 @@ import {html} from "../../lib/html.js";
 import {gettext, ngettext} from "../../lib/words.js";
 import {isLarge, split} from "../../model/triage/answer.js";
 import {age, minutesBetween} from "../../model/triage/words.js";
-import {count} from "../../model/shared/format.js";
 import {Consent} from "../run/consent.js";
 import {Notice} from "../run/notice.js";
 import {Icon, Mark} from "../shared/mark.js";
@@ -92,8 +91,6 @@ function Progress({triage, answer, status}) {
           ? html`<${Mark} name="failed" family="stuck" /><b>${gettext("Not all changes were tried.")}</b> ${triage.held.value.message} <button class="btn" onClick=${() => triage.ask()}>${gettext("Try again")}</button>`
           : html`<${Mark} name="ok" family="settled" />${gettext("<b>Changes were tried</b> on what the schedulers decide; nothing was played", {b: (inner) => html`<b>${inner}</b>`})}`
     }</span>
-      <span class="mute num">${Object.entries(seen)
-        .map(([kind, number]) => `${count(number)} ${kind}${number === 1 ? "" : "s"}`)
-        .join(" · ")}</span>
+      <span class="mute num">${[ngettext("{count} pod", "{count} pods", seen.pod), ngettext("{count} node", "{count} nodes", seen.node)].join(" · ")}</span>
       ${waits.length > 0 && html`<span class="mute">${gettext("longest wait {age}", {age: age(Math.max(...waits))})}</span>`}</div>`;
 }

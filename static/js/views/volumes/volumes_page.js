@@ -108,11 +108,11 @@ function Chain({session, row, span, selected, pick}) {
   return html`
     <tr class=${selected ? "sel" : ""}>
       <td>${claim && html`<${User} session=${session} users=${users} />`}</td>
-      <td>${users.length > 0 && html`<${Line} look="plain" words="uses" />`}</td>
+      <td>${users.length > 0 && html`<${Line} look="plain" words=${gettext("uses")} />`}</td>
       <td><${Side} session=${session} id=${row.claimId} ghost=${row.claimGhost} selected=${selected} pick=${pick} size=${claim?.request} /></td>
       <td>${link && html`<${Line} look=${link} words=${LINK_WORDS[link]} />`}</td>
       <td><${Side} session=${session} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick} size=${volume?.capacity} /></td>
-      <td>${row.className && html`<${Line} look=${volume ? "plain" : "waits"} words="class" />`}</td>
+      <td>${row.className && html`<${Line} look=${volume ? "plain" : "waits"} words=${gettext("class")} />`}</td>
       ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${entities.get(`class/${row.className}`)} span=${span} /></td>`}
       <td>${place && html`<${Line} look=${place.dashed ? "waits" : "plain"} words=${place.words} />`}</td>
       <td>${place && html`<${Place} place=${place} />`}</td>

@@ -1,0 +1,113 @@
+"""Pages in the made-up language: what is not in brackets is in no catalogue.
+
+What the server sends, names and messages of a cluster among it, is left out here: whatever stands in
+an answer of it, in a frame of the stream or in the page before its scripts have run.
+"""
+
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, Response
+
+from kscope.words.pseudo import CLOSE, OPEN
+from tests.e2e.conftest import Site, new_context
+from tests.walk.runs import History, demos, play
+from tests.walk.walk import IN_PAGE, places_of
+
+DEMOS = ("Checkout surge", "A sick cluster, as kubectl printed it")
+SAID = Path(__file__).with_name("in_words.js")
+# What scripts say and no language changes, with the reason.
+NAMES = {
+    "Kubernetes' own words: points, conditions, phases, types and codes": (
+        *("Assume", "Available", "Bind", "Bound", "Failed", "Filter", "Lost", "NodeAffinity"),
+        *("NormalizeScore", "NotReady", "Pending", "Permit", "Pop", "PostBind", "PostFilter"),
+        *("PreBind", "PreEnqueue", "PreFilter", "PreScore", "Ready", "Released", "Reserve"),
+        *("Running", "Score", "Skip", "Snapshot", "Success", "Terminating", "Unreserve"),
+        *("WaitOnPermit", "PodDisruptionBudget", "ResourceQuota", "Queue", "QueueSkip"),
+    ),
+    "units": ("s", "ms", "min", "h", "d", "m", "Ki", "Mi", "Gi", "Ti", "CPU", "UTC", "MiB", "GiB"),
+    "keys of a keyboard": ("Ctrl", "End", "Enter", "Esc", "Home", "Shift", "Space", "Tab"),
+    "abbreviations of kubectl and of formats": (
+        *("PV", "PVC", "RWO", "ROX", "RWX", "RWOP", "CSV", "JSON", "NDJSON", "YAML", "rv", "POST"),
+    ),
+    "what one types as an example": ("Gate=true,Other=false", "pod/shop/web-1", "node-1"),
+}
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+class Told:
+    """All texts that the server has sent to a page since it was opened."""
+
+    def __init__(self, page: Page) -> None:
+        self._texts: set[str] = set()
+        self._answers: list[Response] = []
+        page.on("response", lambda answer: self._answers.append(answer))
+        page.on("websocket", lambda socket: socket.on("framereceived", self._read))
+
+    def begin(self) -> None:
+        """Forget what was sent: another page is opened."""
+        self._texts.clear()
+        self._answers.clear()
+
+    def end(self) -> None:
+        """Read what has come; a page that was left has no answers any more."""
+        for answer in self._answers:
+            kind = answer.headers.get("content-type", "")
+            if "json" in kind:
+                for line in answer.text().splitlines():
+                    self._read(line)
+            elif "html" in kind:
+                self._texts |= {text.strip() for text in re.split(r"<[^>]*>", answer.text())}
+                self._texts |= set(re.findall(r"=\"([^\"]*)\"", answer.text()))
+        self._index()
+
+    def _read(self, frame: str | bytes) -> None:
+        try:
+            self._texts |= set(_leaves(json.loads(frame)))
+        except ValueError:
+            self._texts.add(str(frame))
+
+    def without(self, text: str) -> str:
+        """*text* without what the server has sent."""
+        known = {each for word in _WORD.findall(text) for each in self._by_word.get(word, ())}
+        for each in sorted(known, key=len, reverse=True):
+            text = text.replace(each, " ")
+        return text
+
+    def _index(self) -> None:
+        self._by_word: dict[str, set[str]] = {}
+        for text in self._texts:
+            # An id is shown in parts, and so is a list.
+            parts = re.split(r"[/,;: ]+", text) if len(text) < 80 else []
+            for each in (text, *parts):
+                for word in _WORD.findall(each):
+                    self._by_word.setdefault(word, set()).add(each)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from _leaves(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def untranslated(told: Told, said: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """By the place of a text in the page: one that has words which are in no catalogue."""
+    names = {name for group in NAMES.values() for name in group}
+    found: dict[str, str] = {}
+    for where, text in said:
+        words = [word for word in _WORD.findall(told.without(text)) if word not in names]
+        if words:
+            found.setdefault(where, text)
+    return found
