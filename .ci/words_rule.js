@@ -20,7 +20,7 @@ const KUBERNETES = new Set([
 /** A part of a sentence, or a place that stands in a word or at another place. */
 const FRAGMENT = /^[\s,;:.]|\s$|\p{L}\{|\}\p{L}|\}\{/u;
 /** A word beside another one, or beside a place: not an id, a class or a path. */
-const WORDS = /\p{L}{2,}[,;:.]? (?=\p{L}|$)|^ \p{L}{2,}|\p{L}{2,}[.!?…]$/u;
+const WORDS = /\p{L}{2,}[,;:.]? (?=\p{L}|$)|\p{L}[,;:.]? (?=\p{L}{2})|^ \p{L}{2,}|\p{L}{2,}[.!?…]$/u;
 /** What stands between two places of a sentence or the members of a list. */
 const BETWEEN = /^[,;:.] $|^; | and | or |^, /;
 

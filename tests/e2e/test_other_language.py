@@ -8,12 +8,12 @@ import json
 import random
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Response
+from playwright.sync_api import Browser, Error, Page, Response
 
 from kscope.words.pseudo import CLOSE, OPEN
 from tests.e2e.conftest import Site, new_context
@@ -38,6 +38,8 @@ NAMES = {
     ),
     "what one types as an example": ("Gate=true,Other=false", "pod/shop/web-1", "node-1"),
 }
+# Functions, fields and kinds: AssumePod, spec.volumeName.
+_CODE = re.compile(r"\b[A-Za-z][a-z]+(?:[A-Z][a-z]*)+\b|\b\w+\.\w+[\w.]*|\b\d\S*")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -59,12 +61,14 @@ class Told:
         """Read what has come; a page that was left has no answers any more."""
         for answer in self._answers:
             kind = answer.headers.get("content-type", "")
-            if "json" in kind:
-                for line in answer.text().splitlines():
-                    self._read(line)
-            elif "html" in kind:
-                self._texts |= {text.strip() for text in re.split(r"<[^>]*>", answer.text())}
-                self._texts |= set(re.findall(r"=\"([^\"]*)\"", answer.text()))
+            # A question that the page gave up has no answer.
+            with suppress(Error):
+                if "json" in kind:
+                    for line in answer.text().splitlines():
+                        self._read(line)
+                elif "html" in kind:
+                    self._texts |= {text.strip() for text in re.split(r"<[^>]*>", answer.text())}
+                    self._texts |= set(re.findall(r"=\"([^\"]*)\"", answer.text()))
         self._index()
 
     def _read(self, frame: str | bytes) -> None:
@@ -107,7 +111,8 @@ def untranslated(told: Told, said: Iterable[tuple[str, str]]) -> dict[str, str]:
     names = {name for group in NAMES.values() for name in group}
     found: dict[str, str] = {}
     for where, text in said:
-        words = [word for word in _WORD.findall(told.without(text)) if word not in names]
+        left = _CODE.sub(" ", told.without(text))
+        words = [word for word in _WORD.findall(left) if word not in names]
         if words:
             found.setdefault(where, text)
     return found

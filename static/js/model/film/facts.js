@@ -413,7 +413,7 @@ function sumFacts(answer, {plugin}) {
 function hostFacts({host, score}, {isDrawn}) {
   const best = host.tied.map((node, place) => [
     node,
-    !isDrawn ? count(host.total) : place === host.drawn ? "taken" : "out",
+    !isDrawn ? count(host.total) : place === host.drawn ? gettext("taken") : gettext("out"),
     isDrawn && place !== host.drawn ? "gone" : isDrawn ? "changed" : "",
   ]);
   const lower = (score?.is_compared ? score.nodes : []).filter(({node}) => !host.tied.includes(node));

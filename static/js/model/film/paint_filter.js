@@ -51,7 +51,7 @@ function fitWords({volumes}) {
   const bind = Object.values(volumes?.bind ?? {});
   return bind.length > 0
     ? ngettext("fits, {bind} is here", "fits, {bind} are here", bind.length, {bind: listText(bind)})
-    : "fits";
+    : gettext("fits");
 }
 
 /** How many nodes of the first `upto` fit. */

@@ -78,7 +78,7 @@ function roundMoments(answer) {
 }
 
 function writtenMoments({written, error}, at) {
-  const text = error ? gettext("write fails") : "writes";
+  const text = error ? gettext("write fails") : gettext("writes");
   const objects = written.map(({name, version}) => ({
     at,
     lane: gettext("API server"),

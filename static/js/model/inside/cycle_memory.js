@@ -82,7 +82,7 @@ function snapshotRows({snapshot, order, filter, version}) {
   if (snapshot) {
     const {before, after} = snapshot.taken;
     rows.push([
-      "generation",
+      gettext("generation"),
       [
         ["", String(before)],
         ["snapshot", String(after)],
@@ -109,17 +109,17 @@ function nodeRows({pod, assume, steps}) {
   const {assumed, finished, forgotten} = assume;
   const {name} = parseId(`pod/${pod}`);
   const gone = forgotten ? [[stepOfTold(steps, "Forgotten", -1), "–"]] : [];
-  const ends = finished ? [["bind", finished.deadline === null ? "never" : `${timeText(finished.deadline)}`]] : [];
+  const ends = finished ? [["bind", finished.deadline === null ? gettext("never") : timeText(finished.deadline)]] : [];
   const pods = [String(assumed.before.pods), String(assumed.after.pods)];
   return [
     [
-      "generation",
+      gettext("generation"),
       [
         ["", String(assumed.before.generation)],
         ["assume", String(assumed.after.generation)],
       ],
     ],
-    ["pods", [["", pods[0]], ["assume", pods[1]], ...(forgotten ? [[gone[0][0], pods[0]]] : [])]],
+    [gettext("pods"), [["", pods[0]], ["assume", pods[1]], ...(forgotten ? [[gone[0][0], pods[0]]] : [])]],
     ["assumedPods", [["", "–"], ["assume", name], ...gone]],
     [gettext("assumption ends"), [["", "–"], ...ends]],
   ];

@@ -1,3 +1,5 @@
+import {gettext} from "../../lib/words.js";
+
 /**
  * A function of the PV controller as lines: the way taken is lit, what was not taken stays readable, and a part that
  * is long and was not taken is folded.
@@ -41,5 +43,5 @@ function belowOf(lines, place) {
 
 /** What was read, in words: an absent value is said to be absent, and of a uid the beginning is enough. */
 export function readWords(value) {
-  return value === "" ? "absent" : value.replace(/\buid ([0-9a-f]{8})[0-9a-f-]+/, "uid $1…");
+  return value === "" ? gettext("absent") : value.replace(/\buid ([0-9a-f]{8})[0-9a-f-]+/, "uid $1…");
 }

@@ -25,7 +25,7 @@ function titleOf(step) {
   if (step.part === "attach")
     return step.outcome in ATTACHING ? "attach/detach" : operationLook({name: step.says.operation}).title;
   if (step.part !== "kubelet") return step.function;
-  if (step.outcome === "") return step.function.startsWith("find") ? "populator" : "reconciler";
+  if (step.outcome === "") return step.function.startsWith("find") ? gettext("populator") : gettext("reconciler");
   const [ended] = step.tick.ended;
   return callOf({name: ended.operation, error: ended.error});
 }

@@ -200,8 +200,8 @@ function meter({resource, title, requested, assumed, allocatable: whole}, want) 
 
 /** "nvidia.com/gpu" → "gpu". */
 function shortName(resource) {
-  if (resource === "slots" || resource.startsWith("attachable-volumes-")) return "vol";
-  if (resource === "devices") return "dev";
+  if (resource === "slots" || resource.startsWith("attachable-volumes-")) return gettext("vol");
+  if (resource === "devices") return gettext("dev");
   return SHORT_NAMES[resource] ?? resource.slice(resource.lastIndexOf("/") + 1);
 }
 

@@ -12,20 +12,20 @@ export function ownerOf(id, pod, entities) {
 
 /** The groups of the pod list, [key, words]: pods that somebody or something fails first, then waiting ones. */
 export const PLACES = [
-  ["stuck", "stuck"],
-  ["failing", "failing"],
-  ["unschedulable", "unschedulable"],
+  ["stuck", gettext("stuck")],
+  ["failing", gettext("failing")],
+  ["unschedulable", gettext("unschedulable")],
   ["backoff", gettext("in backoff")],
-  ["active", "active"],
+  ["active", gettext("active")],
   ["in_flight", gettext("in flight")],
-  ["gated", "gated"],
+  ["gated", gettext("gated")],
   ["unqueued", gettext("not queued")],
-  ["assumed", "assumed"],
-  ["starting", "starting"],
-  ["terminating", "terminating"],
-  ["bound", "bound"],
-  ["finished", "finished"],
-  ["other", "others"],
+  ["assumed", gettext("assumed")],
+  ["starting", gettext("starting")],
+  ["terminating", gettext("terminating")],
+  ["bound", gettext("bound")],
+  ["finished", gettext("finished")],
+  ["other", gettext("others")],
 ];
 
 /**

@@ -1,4 +1,4 @@
-import {gettext, listText} from "../../lib/words.js";
+import {gettext, gettextNoop, gettextOf, listText} from "../../lib/words.js";
 import {count, parseId} from "../shared/format.js";
 
 /** Above this many nodes a zone is a strip of one cell per node. */
@@ -74,19 +74,21 @@ export function terms({total, terms: all}, changed) {
   return {rest, apart};
 }
 
+/** What a run is given, without and with its name. @type {Record<string, [string, string]>} */
 const INPUTS = {
-  profile: gettext("the version"),
-  seed: gettext("the seed"),
-  tie_break: gettext("how ties are broken"),
-  external_scheduler: gettext("an external scheduler"),
-  feature_gate: gettext("the feature gate"),
-  configuration: gettext("the configuration"),
-  scenario: gettext("the scenario"),
-  command: "a command",
+  profile: [gettextNoop("the version"), gettextNoop("the version {name}")],
+  seed: [gettextNoop("the seed"), gettextNoop("the seed {name}")],
+  tie_break: [gettextNoop("how ties are broken"), gettextNoop("how ties are broken {name}")],
+  external_scheduler: [gettextNoop("an external scheduler"), gettextNoop("an external scheduler {name}")],
+  feature_gate: [gettextNoop("the feature gate"), gettextNoop("the feature gate {name}")],
+  configuration: [gettextNoop("the configuration"), gettextNoop("the configuration {name}")],
+  scenario: [gettextNoop("the scenario"), gettextNoop("the scenario {name}")],
+  command: [gettextNoop("a command"), gettextNoop("a command {name}")],
 };
 
 /** One difference of what two runs were given, as {what, from, to}. */
 export function inputWords({kind, what, a, b}) {
-  const value = (each) => (each === null || each === undefined ? "none" : String(each));
-  return {what: kind === what ? INPUTS[kind] : `${INPUTS[kind]} ${what}`, from: value(a), to: value(b)};
+  const value = (each) => (each === null || each === undefined ? gettext("none") : String(each));
+  const [alone, named] = INPUTS[kind];
+  return {what: gettextOf(kind === what ? alone : named, {name: what}), from: value(a), to: value(b)};
 }

@@ -110,7 +110,7 @@ function tip(session, asked, name) {
 
 function cellText({model}, asked, name) {
   const node = model.entities.get(`node/${name}`);
-  if (!node) return "deleted";
+  if (!node) return gettext("deleted");
   const verdict = verdictOf(asked.evidence, name);
   if (verdict) return verdict.text;
   const {family, words} = healthOf(`node/${name}`, model);

@@ -72,7 +72,7 @@ function Writes({player, film}) {
 
 const COLUMNS = [
   ["api_server", gettext("API server")],
-  ["informer", "informer"],
+  ["informer", gettext("informer")],
   ["cache", gettext("PV controller")],
   ["assumed", gettext("assume cache")],
 ];

@@ -51,19 +51,19 @@ function Item({id, pod, isOwn}) {
 const PLACED = [
   ["snapshot", gettext("in the snapshot")],
   ["asked", gettext("asked by Filter")],
-  ["fit", "fit"],
-  ["scored", "scored"],
+  ["fit", gettext("fit")],
+  ["scored", gettext("scored")],
   ["tied", gettext("with the best total")],
-  ["chosen", "chosen"],
+  ["chosen", gettext("chosen")],
 ];
 const PREEMPTING = [
   ["snapshot", gettext("in the snapshot")],
   ["asked", gettext("asked by Filter")],
-  ["fit", "fit"],
+  ["fit", gettext("fit")],
   ["help", gettext("evictions may help")],
   ["tried", gettext("dry runs")],
   ["left", gettext("left on the ladder")],
-  ["nominated", "nominated"],
+  ["nominated", gettext("nominated")],
 ];
 
 /** What is left of the nodes, from the snapshot to the one that is chosen. */
@@ -123,9 +123,9 @@ function Victim({model, id}) {
   const pod = model.entities.get(id);
   const health = pod ? podHealth(id, pod, model) : null;
   const words = !pod
-    ? "gone"
+    ? gettext("gone")
     : pod.deleting === undefined
-      ? "chosen"
+      ? gettext("chosen")
       : gettext("{time} left", {time: duration(Math.max(0, pod.deleting - model.at))});
   return html`<div class="fm-vol" title=${health?.detail}><${Mark} name=${pod ? "victim" : "expired"} family=${pod ? "stuck" : "held"} /><span class="cut"><${Name} namespace=${namespace} name=${name} /></span><span class="mute cut">${pod?.node ?? ""}</span><span class="val num">${words}</span></div>`;
 }

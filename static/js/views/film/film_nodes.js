@@ -58,11 +58,11 @@ const MARKS = [
   ["victim", "stuck", gettext("victim")],
 ];
 const CELLS = [
-  ["c-fit", "fits"],
-  ["c-out", "refused"],
+  ["c-fit", gettext("fits")],
+  ["c-out", gettext("refused")],
   ["c-now", gettext("this step")],
   ["c-not", gettext("not looked at")],
-  ["c-as", "assumed"],
+  ["c-as", gettext("assumed")],
 ];
 
 /** What the marks of the nodes mean at this step. */

@@ -11,8 +11,8 @@ const DOTS = 60;
 /** The distance of two cells in pixels. */
 const CELL = 10;
 const LEGEND = [
-  ["runs", "runs"],
-  ["waits", "waits"],
+  ["runs", gettext("runs")],
+  ["waits", gettext("waits")],
   ["placed", gettext("has a node, does not run")],
   ["leaving", gettext("is terminating")],
 ];
