@@ -66,7 +66,9 @@ def main() -> int:
 
 def catalogue_of(found: Iterator[Found]) -> Catalog:
     """All messages in the order of the files."""
-    catalogue = Catalog(charset="utf-8", header_comment="# Words of kscope, written by `make words`.")
+    catalogue = Catalog(
+        charset="utf-8", header_comment="# Words of kscope, written by `make words`."
+    )
     for path, function, messages, comments in found:
         ids = (messages,) if isinstance(messages, str) else tuple(messages)  # type: ignore[arg-type]
         context = ids[0] if function.startswith(("p", "np")) else None

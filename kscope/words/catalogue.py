@@ -60,7 +60,7 @@ def module_text(language: str) -> str:
     return "\n".join(
         (
             f"export const messages = {_script(forms)};",
-            f"export const plural = (n) => {checked_rule(catalogue.get_plural())};",
+            f"export const plural = (n) => {checked_rule(str(catalogue.get_plural() or 'n != 1'))};",
             f"export const language = {_script(number_language(language))};",
             f"export const isStrict = {_script(settings.PSEUDO_LANGUAGE)};",
             "",
@@ -68,9 +68,9 @@ def module_text(language: str) -> str:
     )
 
 
-def checked_rule(plural: str | None) -> str:
+def checked_rule(plural: str) -> str:
     """The expression of the header Plural-Forms, which is the same in C and in JavaScript."""
-    rule = (plural or "n != 1").strip()
+    rule = plural.strip()
     if not _PLURAL.fullmatch(rule):
         raise ValueError(f"{rule!r} is no rule of plurals")
     return rule

@@ -26,7 +26,7 @@ def compile_catalogues(folder: Path) -> list[Path]:
 def main() -> int:
     """Compile those of kscope."""
     for path in compile_catalogues(LOCALE):
-        print(f"compiled {path.parent.parent.name} {path.stem}", flush=True)
+        sys.stdout.write(f"compiled {path.parent.parent.name} {path.stem}\n")
     return 0
 
 

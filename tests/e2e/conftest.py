@@ -70,7 +70,8 @@ def site() -> Iterator[Site]:
     with tempfile.TemporaryDirectory(prefix="kscope-e2e-") as folder:
         Path(folder).chmod(0o755)
         data = Path(folder, "data")
-        with Up(data) as up:
+        # One language more is offered, which browsers do not ask for by themselves.
+        with Up(data, env={"KSCOPE_PSEUDO_LANGUAGE": "1"}) as up:
             up.wait_until_serving()
             match = re.search(r"password (\S+)", up.output)
             assert match, up.output
@@ -178,9 +179,10 @@ def watched_page(browser: Browser, address: str) -> Iterator[Page]:
             yield page
 
 
-def new_context(browser: Browser, address: str) -> BrowserContext:
-    """What one visitor of the site at *address* has of a browser."""
-    context = browser.new_context(base_url=address, viewport={"width": 1440, "height": 900})
+def new_context(browser: Browser, address: str, locale: str | None = None) -> BrowserContext:
+    """What one visitor of the site at *address* has of a browser, who may ask for a language."""
+    window = {"width": 1440, "height": 900}
+    context = browser.new_context(base_url=address, viewport=window, locale=locale)
     context.set_default_timeout(PATIENCE_MS)
     return context
 

@@ -50,6 +50,8 @@ ANSWERS: list[tuple[str, str, dict[str, str], int, str]] = [
     ("GET", f"{settings.STATIC_URL}js/absent.js", {}, 404, "no-store"),
     ("GET", SCRIPT, {}, 200, "max-age=315360000, public, immutable"),
     ("POST", SCRIPT, {}, 405, "no-store"),
+    ("GET", "/words/en-gb/0123456789ab.js", {}, 200, "no-cache"),
+    ("GET", "/words/xx/0123456789ab.js", {}, 404, "no-store"),
     ("GET", "/k8s/runs/{run}/version", {}, 200, "no-cache, private"),
     ("GET", "/k8s/runs/{run}/api/v1/pods", {}, 200, "no-cache, private"),
     ("GET", "/k8s/runs/{run}/openapi/v3/api/v1", {}, 200, "no-cache, private"),

@@ -95,6 +95,7 @@ RULES = {
     "stories/<slug:slug>/replay/": PAGE,
     "glossary/": OPEN,
     "glossary/explanations/": OPEN,
+    "words/<str:language>/<str:digest>.js": OPEN,
     "lessons/": OPEN,
     "lessons/<slug:slug>/": PAGE,
     "concepts/": OPEN,
@@ -277,6 +278,8 @@ class World:
             ("<str:name>", "b"),
             ("<path:entity>", "pod/a/b"),
             ("<slug:slug>", "told"),
+            ("<str:language>", "en-gb"),
+            ("<str:digest>", "0123456789ab"),
             ("<slug:anchor>", "moverequestcycle"),
         ):
             route = route.replace(part, str(value))

@@ -130,7 +130,7 @@ export const VOLUME = {
     {key: "released", title: "Released", mark: "released", family: "held", at: [534, 222], width: 126},
   ],
   edges: [
-    {moves: ["pending>available"], path: "M138 116H184", text: [161, 88, "middle", "unclaimed"]},
+    {moves: ["pending>available"], path: "M138 116H184", text: [161, 88, "middle", gettext("unclaimed")]},
     {moves: ["pending>half"], path: "M76 94V62H400V94", text: [160, 56, "middle", gettext("provisioned for a claim")]},
     {moves: ["available>half"], path: "M312 108H358", text: [335, 88, "middle", "claimRef"]},
     {moves: ["half>available"], path: "M358 124H314", text: [335, 154, "middle", "unbound"]},

@@ -70,7 +70,7 @@ export function Matrix({evidence, zoneOf, pod, binding}) {
           <table class="mx" style=${`min-width:${widths.reduce((sum, width) => sum + width, NAMES)}px`}><colgroup><col style=${`width:${NAMES}px`} />${columns.map(({name}, i) => html`<col key=${name} style=${`width:${widths[i]}px`} />`)}</colgroup>
             <thead><tr><th scope="col">${order === "closest" ? gettext("closest first") : gettext("node")}</th>${columns.map(
               ({name, skipped, folded}) => html`
-              <th key=${name} scope="col" class=${skipped ? "sk" : ""} title=${listText(folded)}>${broken(name)}</th>`,
+              <th key=${name} scope="col" class=${skipped ? "sk" : ""} title=${folded && listText(folded)}>${broken(name)}</th>`,
             )}</tr></thead>
             <tbody>${rows.slice(0, shown).map(
               (row) => html`

@@ -3,6 +3,19 @@
 (() => {
   const ATTRIBUTES = ["title", "aria-label", "placeholder", "alt", "aria-valuetext", "aria-description"];
 
+  /** What the page was told: parts of an answer that comes part by part, too. */
+  window.told = [];
+  const ask = window.fetch;
+  window.fetch = async (...question) => {
+    const answer = await ask(...question);
+    const copy = answer.clone();
+    copy.text().then(
+      (text) => window.told.push(text),
+      () => {}, // the page has given the question up
+    );
+    return answer;
+  };
+
   /** Short, and the same for all elements of a kind. */
   function selectorOf(element) {
     const parts = [];
