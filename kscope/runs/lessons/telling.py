@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from engine.input.lessons.holding import Fault, History, faults_of, moments_of
 from engine.input.lessons.lesson import Ask, LessonStep
 from engine.input.lessons.lesson import Lesson as Told
-from engine.input.lessons.words import words_of
+from engine.input.lessons.words import marks_of, words_of
 from engine.input.load_result import LoadedLesson, Origin, Problem
 from engine.kernel.recorder import Event
 from kscope.accounts.access import visitor_of
@@ -62,7 +62,13 @@ def listed(lesson: Lesson) -> dict[str, Any]:
 def told_of(lesson: Lesson) -> Told:
     """The lesson in the reader's language; what no catalogue has is as it was written."""
     told = Told.from_document(lesson.document)
-    return told.with_texts(lambda _, text: in_language(text))
+    return told.with_texts(lambda _, text: _translated(text))
+
+
+def _translated(text: str) -> str:
+    """*text* in the reader's language; as it is written where that marks other things than it does."""
+    found = in_language(text)
+    return found if marks_of(found) == marks_of(text) else text
 
 
 def _listed(lesson: Lesson, told: Told) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A pseudo-language: every message in brackets of its own, so that what is none shows on a page."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
@@ -11,12 +11,13 @@ OPEN, CLOSE = "⟦", "⟧"
 
 
 @contextmanager
-def pseudo_language() -> Iterator[None]:
-    """Within, gettext puts each message in brackets."""
+def pseudo_language(said: Callable[[str], str] | None = None) -> Iterator[None]:
+    """Within, gettext puts each message in brackets, or says what *said* makes of it."""
+    said = said or _marked
     translation.gettext("")  # Django chooses its functions at the first message.
     functions = translation._trans  # type: ignore[attr-defined]  # what all its functions ask
     with (
-        patch.object(functions, "gettext", _marked),
+        patch.object(functions, "gettext", said),
         patch.object(functions, "pgettext", lambda _, message: _marked(message)),
         patch.object(functions, "ngettext", _marked_plural),
     ):

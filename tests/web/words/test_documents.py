@@ -131,6 +131,13 @@ def _marks(pieces: list[dict]) -> list[dict]:
     ]
 
 
+def test_translation_that_marks_other_things_is_not_shown(client: Client, lesson: Lesson) -> None:
+    plain = client.get(f"/api/lessons/{lesson.slug}/").json()
+    with pseudo_language(lambda message: re.sub(r"\]\([^)]*\)", "](pod/default/another)", message)):
+        other = client.get(f"/api/lessons/{lesson.slug}/").json()
+    assert plain["told"] == other["told"]
+
+
 def test_lesson_pages_in_another_language(client: Client, lesson: Lesson) -> None:
     with pseudo_language():
         page = html.unescape(client.get("/lessons/").content.decode())
