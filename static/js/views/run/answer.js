@@ -9,8 +9,8 @@ export function AnswerBanner({session}) {
   const {words, proof} = session.answer;
   if (!words.value) return null;
   return html`
-    <aside class="runanswer" role="status"><${Mark} name="ok" family="settled" /><p><b>Answer</b> ${words}
-      ${" "}${proof.value && html`<a href=${hrefOf(session, proof.value)}>See it happen</a>`}</p></aside>`;
+    <div class="runanswer" role="status"><${Mark} name="ok" family="settled" /><p><b>Answer</b> ${words}
+      ${" "}${proof.value && html`<a href=${hrefOf(session, proof.value)}>See it happen</a>`}</p></div>`;
 }
 
 function hrefOf(session, {seq, object}) {
