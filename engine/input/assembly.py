@@ -88,12 +88,16 @@ class Assembly:
     def _take_newest(self) -> None:
         for name, versions in self.watched.items():
             self._take_versions(name, newest(versions))
-            self._result.sources[name] = "a watch, of which the newest version of each object is taken"
+            self._result.sources[name] = (
+                "a watch, of which the newest version of each object is taken"
+            )
 
     def _take_recording(self, recording: Recording) -> None:
         for name, versions in self.watched.items():
             self._take_versions(name, recording.listed_of(versions))
-            self._result.sources[name] = "a watch, read as a recording: what people did are its steps"
+            self._result.sources[name] = (
+                "a watch, read as a recording: what people did are its steps"
+            )
         steps = [_cleaned(step) for step in recording.steps]
         steps = [each for each in steps if self._admits(each)]
         instant = {"instant": recording.instant} if recording.instant else {}
@@ -231,4 +235,6 @@ class Assembly:
 
 
 def _cleaned(step: Manifest) -> Manifest:
-    return {**step, "manifest": clean(step["manifest"])} if "manifest" in step else clean_command(step)
+    return (
+        {**step, "manifest": clean(step["manifest"])} if "manifest" in step else clean_command(step)
+    )

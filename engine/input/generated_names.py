@@ -30,16 +30,17 @@ class GeneratedNames:
 
     def named(self, raw: Any) -> Any:
         """*raw*, an object of whatever shape, with a name where it asks for one."""
-        metadata: Any = cast("Manifest", raw).get("metadata") if isinstance(raw, dict) else None
+        manifest = cast("Manifest", raw) if isinstance(raw, dict) else {}
+        metadata: Any = manifest.get("metadata")
         if not isinstance(metadata, dict):
-            return raw
+            return cast("Any", raw)
         parts = cast("Manifest", metadata)
         prefix = parts.get("generateName")
         if parts.get("name") or not isinstance(prefix, str) or not prefix:
-            return raw
+            return cast("Any", raw)
         name = f"{prefix[:_LONGEST_PREFIX]}{len(self._prefixes):05d}"[:253]
         self._prefixes[name] = prefix
-        return {**raw, "metadata": {**parts, "name": name}}
+        return {**manifest, "metadata": {**parts, "name": name}}
 
     def steps_named(self, steps: Any) -> Any:
         """*steps* of a scenario, of whatever shape, with such names in their manifests."""

@@ -79,13 +79,14 @@ def load_paths(
     A file over the limit is refused by its size, unread. Raises OSError for what cannot be read.
     """
     loader, limits = Loader(check, options), limits or Limits()
-    for path in paths:
+    given = list(paths)
+    for path in given:
         if str(path) == STDIN:
             loader.read("stdin", sys.stdin.buffer.read(limits.bytes + 1), limits)
         elif path.is_dir():
             _read_folder(loader, path, limits)
         else:
-            _read_path(loader, path, limits, is_found=False)
+            _read_path(loader, path, limits, is_alone=len(given) == 1)
     return loader.finish()
 
 
@@ -94,17 +95,19 @@ def _read_folder(loader: Loader, folder: FilePath, limits: Limits) -> None:
     try:
         for path in files_below(folder):
             names.append(path.relative_to(folder).as_posix())
-            _read_path(loader, path, limits, is_found=True)
+            _read_path(loader, path, limits, is_alone=False, is_found=True)
     except TooManyFiles as error:
         loader.refuse(str(folder), str(error))
         return
     loader.note_source(str(folder), names)
 
 
-def _read_path(loader: Loader, path: FilePath, limits: Limits, *, is_found: bool) -> None:
+def _read_path(
+    loader: Loader, path: FilePath, limits: Limits, *, is_alone: bool, is_found: bool = False
+) -> None:
     with path.open("rb") as file:
         head = file.read(4096)
-        fault = name_fault(path.name, head) if is_found and not is_archive(head) else ""
+        fault = "" if is_alone or is_archive(head) else name_fault(path.name, head)
         # One byte over the limit is enough to know, even without a size (a pipe).
         size = path.stat().st_size
         if fault:

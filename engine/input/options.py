@@ -98,7 +98,7 @@ class IntakeOptions:
             return False
         if not self.selector or not namespace:
             return True
-        labels = metadata.get("labels") or {}
+        labels: dict[str, str] = metadata.get("labels") or {}
         return all(each.matches(labels) for each in self.selector)
 
 

@@ -42,9 +42,16 @@ def add_intake_arguments(
     ):
         place = _PLACES[f"{name[-1][2:]}s"]
         group.add_argument(
-            *name, dest=place, metavar="NAME", action="append", default=[], help=f"{words}; may be repeated"
+            *name,
+            dest=place,
+            metavar="NAME",
+            action="append",
+            default=[],
+            help=f"{words}; may be repeated",
         )
-    group.add_argument("-l", "--selector", default="", help="read objects with these labels: app=web")
+    group.add_argument(
+        "-l", "--selector", default="", help="read objects with these labels: app=web"
+    )
     group.add_argument(
         "--ignore-unknown-plugins",
         action="store_true",
@@ -58,9 +65,14 @@ def add_intake_arguments(
         f"or as the newest version of each object; default: {watch}",
     )
     group.add_argument(
-        "--perf-case", metavar="CASE/WORKLOAD", default="", help="which test case of a scheduler_perf file"
+        "--perf-case",
+        metavar="CASE/WORKLOAD",
+        default="",
+        help="which test case of a scheduler_perf file",
     )
-    group.add_argument("--report", metavar="FILE", help="write what was read, skipped and assumed as JSON")
+    group.add_argument(
+        "--report", metavar="FILE", help="write what was read, skipped and assumed as JSON"
+    )
     parser.set_defaults(intake_has_seed=has_seed)
 
 
@@ -81,7 +93,9 @@ def paths_of(names: list[str]) -> list[Path]:
     """The files, folders and archives of the arguments. Raises CommandError for what is not there."""
     for name in names:
         path = Path(name)
-        if name != STDIN and not (path.exists() and (path.is_dir() or not path.is_symlink() or path.stat())):
+        if name != STDIN and not (
+            path.exists() and (path.is_dir() or not path.is_symlink() or path.stat())
+        ):
             raise _bad_input(f"{path}: no such file or folder")
     return [Path(name) for name in names]
 
@@ -95,7 +109,9 @@ def load(names: list[str], given: Mapping[str, Any], check: SetupCheck) -> LoadR
             raise
         raise _bad_input(f"{error.filename}: {error.strerror}") from error
     if given.get("report"):
-        Path(given["report"]).write_bytes(orjson.dumps(loaded.to_report(), option=orjson.OPT_INDENT_2))
+        Path(given["report"]).write_bytes(
+            orjson.dumps(loaded.to_report(), option=orjson.OPT_INDENT_2)
+        )
     if not loaded.ok:
         told = [str(problem) for problem in loaded.problems]
         known = {(each.file, each.why) for each in loaded.skipped}

@@ -66,7 +66,10 @@ CASES = (
     Case(
         name="12",
         read={"Node": 5},
-        told=("the scheduler_perf test case SchedulingBasic/5Nodes", "upstream's base pod is taken"),
+        told=(
+            "the scheduler_perf test case SchedulingBasic/5Nodes",
+            "upstream's base pod is taken",
+        ),
     ),
     Case(name="13", read={"Pod": 1}, told=("There are no nodes in these files",)),
     Case(
@@ -79,7 +82,10 @@ CASES = (
     Case(name="17", refused=HELM),
     Case(name="18", read={"Node": 2}),
     Case(name="20", read={"Node": 1, "Pod": 1}),
-    Case(name="21", refused="kubescheduler.config.k8s.io/v1beta2 was served by Kubernetes 1.22 to 1.27"),
+    Case(
+        name="21",
+        refused="kubescheduler.config.k8s.io/v1beta2 was served by Kubernetes 1.22 to 1.27",
+    ),
     Case(name="22", refused="nothing that kscope simulates was found"),
 )
 NAMES = [f"{each.name}{'-chosen' if each.choices else ''}" for each in CASES]

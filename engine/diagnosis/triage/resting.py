@@ -30,7 +30,9 @@ def with_assumed(evidence: Evidence, group: Group) -> Group:
     )
 
 
-def assumed_of(evidence: Evidence, raw: Manifest, said: str, *, is_waiting: bool) -> tuple[str, ...]:
+def assumed_of(
+    evidence: Evidence, raw: Manifest, said: str, *, is_waiting: bool
+) -> tuple[str, ...]:
     """The same of an answer about one object, which says *said* of it."""
     named = {entity(raw), *_used(evidence, raw)}
     return tuple(resting_on(evidence, named, said, on_all_nodes=is_waiting))

@@ -35,16 +35,26 @@ def _runs(pod: Manifest) -> bool:
     """Whether a cluster has admitted the pod to a node, and it has not ended."""
     status = section(pod, "status")
     is_stored = bool(pod["metadata"].get("uid") or status.get("phase"))
-    return is_stored and bool(section(pod, "spec").get("nodeName")) and status.get("phase") not in _ENDED
+    return (
+        is_stored
+        and bool(section(pod, "spec").get("nodeName"))
+        and status.get("phase") not in _ENDED
+    )
 
 
 def _node(name: str, pods: list[Manifest], *, kinds_are_left_out: bool) -> Placeholder:
     amounts: Counter[str] = Counter()
     for pod in pods:
         amounts.update(pod_resources(pod, NEWEST).requested.amounts())
-    capacity = {resource: _quantity(resource, amount) for resource, amount in sorted(amounts.items())}
+    capacity = {
+        resource: _quantity(resource, amount) for resource, amount in sorted(amounts.items())
+    }
     capacity = {"cpu": "0", "memory": "0", **capacity, "pods": str(len(pods))}
-    asking = f"the {len(pods):,} pods that run there ask" if len(pods) > 1 else "the one pod that runs there asks"
+    asking = (
+        f"the {len(pods):,} pods that run there ask"
+        if len(pods) > 1
+        else "the one pod that runs there asks"
+    )
     why = "was left out by the filter" if kinds_are_left_out else "is not in these files"
     sentence = (
         f"Node {name} {why}; it is assumed to be ready and to have what {asking} for, and no "

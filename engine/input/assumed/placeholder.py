@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from engine.objects.manifest_parts import section
+
 Manifest = dict[str, Any]
 
 # The annotation of a placeholder. It says what the placeholder is made from.
@@ -40,11 +42,10 @@ class Placeholder:
 def assumed(manifest: Manifest, sentence: str) -> Placeholder:
     """A placeholder of *manifest*, which is marked as one."""
     metadata = manifest["metadata"]
-    annotations = {**(metadata.get("annotations") or {}), ANNOTATION: sentence}
+    annotations = {**section(metadata, "annotations"), ANNOTATION: sentence}
     return Placeholder({**manifest, "metadata": {**metadata, "annotations": annotations}}, sentence)
 
 
 def placeholder_sentence(manifest: Manifest) -> str:
     """Why a manifest is assumed; "" for one that the files hold."""
-    annotations = manifest["metadata"].get("annotations") or {}
-    return str(annotations.get(ANNOTATION) or "")
+    return str(section(manifest["metadata"], "annotations").get(ANNOTATION) or "")

@@ -102,7 +102,10 @@ def _no_claims(everything: Sequence[Manifest]) -> Iterator[Question]:
     if any(each["kind"] == "PersistentVolumeClaim" for each in everything):
         return
     using = sum(
-        any(section(volume, "persistentVolumeClaim") for volume in section(each, "spec").get("volumes") or ())
+        any(
+            section(volume, "persistentVolumeClaim")
+            for volume in section(each, "spec").get("volumes") or ()
+        )
         for each in everything
         if each["kind"] == "Pod" and _waits(each)
     )

@@ -60,7 +60,12 @@ class Storage:
             ref = section(volume, "spec", "claimRef")
             key = f"{ref.get('namespace')}/{ref.get('name')}"
             is_bound = section(volume, "status").get("phase") == _BOUND
-            if not is_bound or not ref.get("name") or not ref.get("namespace") or key in self.claims:
+            if (
+                not is_bound
+                or not ref.get("name")
+                or not ref.get("namespace")
+                or key in self.claims
+            ):
                 continue
             spec: Manifest = {
                 "accessModes": section(volume, "spec").get("accessModes"),
@@ -134,7 +139,10 @@ class Storage:
     def _classes(self) -> Iterator[Placeholder]:
         """Classes by which a provisioner was already chosen for a claim."""
         for key, claim in self.claims.items():
-            name, provisioner = str(section(claim, "spec").get("storageClassName") or ""), _provisioner(claim)
+            name, provisioner = (
+                str(section(claim, "spec").get("storageClassName") or ""),
+                _provisioner(claim),
+            )
             if not name or not provisioner or name in self.classes:
                 continue
             waits = _SELECTED in section(claim, "metadata", "annotations")
@@ -169,7 +177,11 @@ def _is_stored(claim: Manifest) -> bool:
 def _is_on_node(pod: Manifest) -> bool:
     status = section(pod, "status")
     is_stored = bool(pod["metadata"].get("uid") or status.get("phase"))
-    return is_stored and bool(section(pod, "spec").get("nodeName")) and status.get("phase") not in _ENDED
+    return (
+        is_stored
+        and bool(section(pod, "spec").get("nodeName"))
+        and status.get("phase") not in _ENDED
+    )
 
 
 def _claim_keys(pod: Manifest) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """Reads `spec.expect`: a list of facts that have to hold when the run ends.
 
-    - {pod: shop/web-0, bound: true, node: n1, zone: a, phase: Running}
-    - {pod: shop/big, bound: false, reason: Insufficient cpu}
-    - {claim: shop/data, phase: Bound, volume: pv-1}
-    - {pods: {bound: 10, waiting: 0}}
+- {pod: shop/web-0, bound: true, node: n1, zone: a, phase: Running}
+- {pod: shop/big, bound: false, reason: Insufficient cpu}
+- {claim: shop/data, phase: Bound, volume: pv-1}
+- {pods: {bound: 10, waiting: 0}}
 """
 
 from __future__ import annotations

@@ -78,7 +78,9 @@ def perf_scenario(cases: list[Manifest], chosen: str, templates: Templates) -> P
 
     Raises PerfFault.
     """
-    names = [(place, case, row) for place, case in enumerate(cases) for row in _workloads(case, place)]
+    names = [
+        (place, case, row) for place, case in enumerate(cases) for row in _workloads(case, place)
+    ]
     if not names:
         raise PerfFault((0, "workloads"), "no test case has a workload")
     known = [f"{case.get('name')}/{row.get('name')}" for _, case, row in names]
@@ -95,10 +97,11 @@ def perf_scenario(cases: list[Manifest], chosen: str, templates: Templates) -> P
 
 
 def _workloads(case: Manifest, place: int) -> list[Manifest]:
-    rows = case.get("workloads") or []
-    if not isinstance(rows, list) or not all(isinstance(each, dict) for each in cast("list[Any]", rows)):
+    rows: Any = case.get("workloads")
+    found = cast("list[Any]", rows) if isinstance(rows, list) else []
+    if (rows and not found) or not all(isinstance(each, dict) for each in found):
         raise PerfFault((place, "workloads"), "expected a list of mappings")
-    return cast("list[Manifest]", rows)
+    return cast("list[Manifest]", found)
 
 
 class _Reader:

@@ -62,11 +62,9 @@ class Version:
     @property
     def time(self) -> str:
         """The newest time that the object names; "" for none."""
-        written = [
-            str(each.get("time"))
-            for each in self.manifest["metadata"].get("managedFields") or ()
-            if isinstance(each, dict) and is_time(cast("Manifest", each).get("time"))
-        ]
+        fields: list[Any] = self.manifest["metadata"].get("managedFields") or []
+        times = [cast("Manifest", each).get("time") for each in fields if isinstance(each, dict)]
+        written = [str(each) for each in times if is_time(each)]
         return max([newest_time(self.manifest), *(each.rstrip("Z") for each in written)])
 
 
@@ -129,9 +127,7 @@ def _bare_versions(documents: Sequence[Document]) -> list[Version]:
             return []
         again = (key_of(each.value), uid) in seen
         seen[key_of(each.value), uid] = None
-        found.append(
-            Version("MODIFIED" if again else "ADDED", each.value, each.index, each.line)
-        )
+        found.append(Version("MODIFIED" if again else "ADDED", each.value, each.index, each.line))
     return found if len(seen) < len(found) else []
 
 
@@ -145,7 +141,9 @@ def _is_object(value: Any) -> bool:
         return False
     parts = cast("Manifest", metadata)
     namespace: Any = parts.get("namespace")
-    is_named = isinstance(parts.get("name"), str) and (namespace is None or isinstance(namespace, str))
+    is_named = isinstance(parts.get("name"), str) and (
+        namespace is None or isinstance(namespace, str)
+    )
     has_specs = all(isinstance(manifest.get(part, {}), dict) for part in ("spec", "status"))
     fields: Any = parts.get("managedFields")
     return is_named and has_specs and (fields is None or isinstance(fields, list))
@@ -252,7 +250,10 @@ def _is_made(manifest: Manifest, state: dict[Key, Version]) -> bool:
     for each in cast("list[Any]", owners) if isinstance(owners, list) else ():
         owner = cast("Manifest", each) if isinstance(each, dict) else {}
         place = metadata.get("namespace") or "default"
-        keys = [(owner.get("kind"), place, owner.get("name")), (owner.get("kind"), "", owner.get("name"))]
+        keys = [
+            (owner.get("kind"), place, owner.get("name")),
+            (owner.get("kind"), "", owner.get("name")),
+        ]
         if owner.get("controller") and any(key in state for key in keys):
             return True
     return False
@@ -295,7 +296,8 @@ def _changes(entity: str, before: Manifest, after: Manifest) -> Iterator[Manifes
 def _is_ready(node: Manifest) -> bool:
     conditions: Any = section(node, "status").get("conditions")
     return any(
-        cast("Manifest", each).get("type") == "Ready" and cast("Manifest", each).get("status") == "True"
+        cast("Manifest", each).get("type") == "Ready"
+        and cast("Manifest", each).get("status") == "True"
         for each in (cast("list[Any]", conditions) if isinstance(conditions, list) else ())
         if isinstance(each, dict)
     )

@@ -50,7 +50,9 @@ class InstanceType:
     def words(self) -> str:
         """The type in words: "m5.large: 1.93 CPUs and 6,756 MiB for at most 29 pods"."""
         cpus = f"{self.allocatable_cpu / 1000:g} CPUs"
-        return f"{self.name}: {cpus} and {self.allocatable_memory:,} MiB for at most {self.pods} pods"
+        return (
+            f"{self.name}: {cpus} and {self.allocatable_memory:,} MiB for at most {self.pods} pods"
+        )
 
 
 @lru_cache(maxsize=1)
@@ -63,7 +65,9 @@ def instance_types() -> Mapping[str, InstanceType]:
     return found
 
 
-def _type(name: str, provider: str, group: Mapping[str, Any], one: Mapping[str, Any]) -> InstanceType:
+def _type(
+    name: str, provider: str, group: Mapping[str, Any], one: Mapping[str, Any]
+) -> InstanceType:
     rule, cpus, pods = group["reserved"], one["cpu"], one["pods"]
     memory = int(one["memory_gib"] * _MIB_OF_GIB)
     usable = memory - memory * _AWS_OVERHEAD // 1000 if rule == "aws" else memory

@@ -47,7 +47,9 @@ def parse_wanted(text: str) -> list[WantedNodes]:
             )
         count = int(match["count"])
         if not 0 < count <= MOST_NODES:
-            raise ValueError(f"{count:,} nodes are asked for; at least 1 and at most {MOST_NODES:,} can be")
+            raise ValueError(
+                f"{count:,} nodes are asked for; at least 1 and at most {MOST_NODES:,} can be"
+            )
         found.append(WantedNodes(count, match["name"].strip(), _zones(match["option"])))
     if sum(each.count for each in found) > MOST_NODES:
         raise ValueError(f"more than {MOST_NODES:,} nodes are asked for in all")
@@ -163,7 +165,11 @@ def _csi_node(name: str, type_: InstanceType) -> Manifest:
 def _copies(like: Manifest, csi_node: Manifest | None, name: str, zone: str) -> list[Manifest]:
     """A node like *like*, as it joins: ready, not cordoned, with nothing on it."""
     labels = {**section(like, "metadata", "labels"), _HOSTNAME: name}
-    labels |= {key: zone for key in (_ZONE, "failure-domain.beta.kubernetes.io/zone") if zone and (key in labels or key == _ZONE)}
+    labels |= {
+        key: zone
+        for key in (_ZONE, "failure-domain.beta.kubernetes.io/zone")
+        if zone and (key in labels or key == _ZONE)
+    }
     taints = [
         each
         for each in section(like, "spec").get("taints") or ()
@@ -171,7 +177,14 @@ def _copies(like: Manifest, csi_node: Manifest | None, name: str, zone: str) -> 
     ]
     status = {
         part: deepcopy(section(like, "status")[part])
-        for part in ("capacity", "allocatable", "images", "nodeInfo", "features", "declaredFeatures")
+        for part in (
+            "capacity",
+            "allocatable",
+            "images",
+            "nodeInfo",
+            "features",
+            "declaredFeatures",
+        )
         if part in section(like, "status")
     }
     spec = {"taints": deepcopy(taints)} if taints else {}

@@ -21,7 +21,8 @@ _CLUSTER_INFO: Final = "a kubectl cluster-info dump"
 _INSPECTED: Final = re.compile(r"(^|/)(cluster-scoped-resources|namespaces/[^/]+)/[^/]+/")
 _LOGS_BEGIN: Final = b"==== START logs for container "
 _LOGS: Final = re.compile(
-    rb"^==== START logs for container .*?^==== END logs for container [^\n]*$", re.MULTILINE | re.DOTALL
+    rb"^==== START logs for container .*?^==== END logs for container [^\n]*$",
+    re.MULTILINE | re.DOTALL,
 )
 # Names of files and folders of a troubleshoot bundle that are not the plural of a kind.
 _SHORT: Final = {
@@ -84,7 +85,9 @@ def base_of(name: str) -> Manifest:
 
 def _plural(kind: str) -> str:
     word = kind.lower()
-    return f"{word}es" if word.endswith("s") else f"{word[:-1]}ies" if word[-1] == "y" else f"{word}s"
+    return (
+        f"{word}es" if word.endswith("s") else f"{word[:-1]}ies" if word[-1] == "y" else f"{word}s"
+    )
 
 
 _PLURALS: Final = {_plural(kind): kind for kind in KINDS}

@@ -17,7 +17,9 @@ from engine.objects.unmodelled import EVIDENCE
 
 Manifest = dict[str, Any]
 
-HELM: Final = "it is a template of a Helm chart: render it with helm template, and import the result"
+HELM: Final = (
+    "it is a template of a Helm chart: render it with helm template, and import the result"
+)
 _CHART: Final = (
     "it describes a Helm chart: render the chart with helm template, and import the result"
 )
@@ -62,10 +64,10 @@ def names_a_type(data: bytes) -> bool:
 
 
 def name_fault(name: str, data: bytes) -> str:
-    """Why a file that was found, not named, is not even looked into; "" where it is."""
+    """Why a file that came with others is not even looked into; "" where it is."""
     if PurePath(name).suffix.lower() in _SUFFIXES:
         return ""
-    is_like_manifests = not PurePath(name).suffix and names_a_type(data[:4096])
+    is_like_manifests = PurePath(name).suffix in ("", ".txt") and names_a_type(data[:4096])
     return "" if is_like_manifests else NO_SUFFIX
 
 

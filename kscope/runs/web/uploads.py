@@ -26,6 +26,8 @@ from engine.input.load_result import LoadResult, Problem
 from engine.input.loader import Loader
 from engine.input.options import IntakeOptions, OptionFault
 from engine.input.scenario import LONGEST_NAME
+from engine.input.sources.archives import is_archive
+from engine.input.sources.foreign import name_fault
 from engine.objects.documents import Limits
 from engine.objects.values.shown import shown
 from engine.scheduler.configuration.scenario_schedulers import check_setup, is_known_plugin
@@ -144,7 +146,12 @@ def upload_read(
     loader = Loader(check_setup, IntakeOptions.read(choices or {}, is_known_plugin))
     for number, (file, *piece) in enumerate(pieces, 1):
         yield {"doing": "reading", "file": file, "number": number, "of": len(pieces)}
-        loader.read(file, content_of(_piece(piece)), Limits())
+        data = content_of(_piece(piece))
+        fault = "" if len(pieces) == 1 or is_archive(data) else name_fault(file, data)
+        if fault:
+            loader.skip(file, fault)
+        else:
+            loader.read(file, data, Limits())
     yield {"doing": "checking"}
     result = loader.finish()
     names = [file for file, *_ in pieces]

@@ -15,10 +15,10 @@ from django.utils import timezone
 from engine import check_determinism
 from engine.api_server.admission.first_objects import refused_objects
 from engine.cluster.cluster import Cluster
-from engine.diagnosis.expected import failures
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.report import Diagnosis
 from engine.diagnosis.triage.after_play import explain_after_play
+from engine.diagnosis.triage.expected import failures
 from engine.diagnosis.why import KIND_OF
 from engine.input.budget import Budget, Stop, read_amount
 from engine.input.instants import whole_second_of
@@ -225,7 +225,11 @@ class Command(BaseCommand):
             raise CommandError("\n".join(found), returncode=_UNEXPECTED)
         if scenario.expect:
             number = len(scenario.expect)
-            words = "The one expectation holds." if number == 1 else f"All {number:,} expectations hold."
+            words = (
+                "The one expectation holds."
+                if number == 1
+                else f"All {number:,} expectations hold."
+            )
             self.stderr.write(words)
 
     def _check_determinism(

@@ -194,7 +194,9 @@ def _queued(evidence: Evidence, job: Manifest) -> Iterator[Group]:
     key, asked = key_of(job), int(section(job, "spec").get("parallelism", 1))
     told = [
         _said(each, "QuotaReserved")
-        for each in evidence.in_namespace("Workload.kueue.x-k8s.io", job["metadata"].get("namespace"))
+        for each in evidence.in_namespace(
+            "Workload.kueue.x-k8s.io", job["metadata"].get("namespace")
+        )
         if evidence.controller(each) is job
     ]
     yield _group(

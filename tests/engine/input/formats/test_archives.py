@@ -49,7 +49,9 @@ def kinds(loaded: LoadResult) -> list[str]:
     [
         zip_of({"a/nodes.yaml": NODE, "a/values.yaml": VALUES, "b/pods.json": PODS, "a.png": b"x"}),
         tar_of({"a/nodes.yaml": NODE, "a/values.yaml": VALUES, "b/pods.json": PODS, "a.png": b"x"}),
-        tar_of({"a/nodes.yaml": NODE, "a/values.yaml": VALUES, "b/pods.json": PODS, "a.png": b"x"}, "w"),
+        tar_of(
+            {"a/nodes.yaml": NODE, "a/values.yaml": VALUES, "b/pods.json": PODS, "a.png": b"x"}, "w"
+        ),
     ],
     ids=["zip", "tar.gz", "tar"],
 )
@@ -143,7 +145,11 @@ def test_a_must_gather_and_a_cluster_info_dump_are_recognised(tmp_path: Path) ->
     loaded = load_paths([tmp_path])
     assert kinds(loaded) == ["Node", "Pod"]
     assert list(loaded.sources.values()) == ["a must-gather"]
-    dumped = {"nodes.json": NODE, "default/pods.json": PODS, "default/events.json": b'{"kind": "EventList", "apiVersion": "v1", "items": []}'}
+    dumped = {
+        "nodes.json": NODE,
+        "default/pods.json": PODS,
+        "default/events.json": b'{"kind": "EventList", "apiVersion": "v1", "items": []}',
+    }
     loaded = load_files([("dump.zip", zip_of(dumped))])
     assert loaded.sources == {"dump.zip": "a kubectl cluster-info dump"}
 
@@ -159,11 +165,15 @@ def test_a_folder_is_read_at_every_depth(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "x.yaml").write_bytes(b"{")
     (tmp_path / "nodes.yaml").write_bytes(NODE)
-    (tmp_path / "nodes.json").write_bytes(b'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n2"}}')
+    (tmp_path / "nodes.json").write_bytes(
+        b'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n2"}}'
+    )
     (tmp_path / "a" / "b" / "pods").write_bytes(PODS)
     (tmp_path / "a" / "README.md").write_bytes(b"# x")
     (tmp_path / "a" / "chart.yaml").write_bytes(b"apiVersion: v2\nname: x\nversion: '1'\n")
-    (tmp_path / "a" / "deploy.yaml").write_bytes(b"kind: Deployment\nmetadata: {name: {{ .Release.Name }}}\n")
+    (tmp_path / "a" / "deploy.yaml").write_bytes(
+        b"kind: Deployment\nmetadata: {name: {{ .Release.Name }}}\n"
+    )
     loaded = load_paths([tmp_path])
     assert kinds(loaded) == ["Node", "Node", "Pod"]
     told = {Path(each.file).name: each.why for each in loaded.skipped}

@@ -34,11 +34,34 @@ def event(kind: str, manifest: dict[str, Any]) -> dict[str, Any]:
 
 EVENTS = [
     event("ADDED", NODE),
-    event("MODIFIED", {**NODE, "spec": {"unschedulable": True}, "metadata": {**NODE["metadata"], "managedFields": [{"time": "2026-01-02T10:00:30Z"}]}}),
+    event(
+        "MODIFIED",
+        {
+            **NODE,
+            "spec": {"unschedulable": True},
+            "metadata": {**NODE["metadata"], "managedFields": [{"time": "2026-01-02T10:00:30Z"}]},
+        },
+    ),
     event("ADDED", pod("late", "2026-01-02T10:01:00Z")),
     event("BOOKMARK", {"kind": "Pod"}),
-    event("MODIFIED", pod("late", "2026-01-02T10:01:00Z", deletionTimestamp="2026-01-02T10:02:30Z", deletionGracePeriodSeconds=30)),
-    event("DELETED", pod("late", "2026-01-02T10:01:00Z", deletionTimestamp="2026-01-02T10:02:30Z", deletionGracePeriodSeconds=30)),
+    event(
+        "MODIFIED",
+        pod(
+            "late",
+            "2026-01-02T10:01:00Z",
+            deletionTimestamp="2026-01-02T10:02:30Z",
+            deletionGracePeriodSeconds=30,
+        ),
+    ),
+    event(
+        "DELETED",
+        pod(
+            "late",
+            "2026-01-02T10:01:00Z",
+            deletionTimestamp="2026-01-02T10:02:30Z",
+            deletionGracePeriodSeconds=30,
+        ),
+    ),
 ]
 
 
@@ -73,16 +96,38 @@ def test_the_newest_of_each_can_be_chosen() -> None:
 def test_bare_objects_of_one_uid_are_a_watch() -> None:
     first = pod("a", "2026-01-02T10:00:00Z")
     again = {**first, "metadata": {**first["metadata"], "labels": {"x": "y"}}}
-    (only,) = [each for each in load(first, again, watch="newest").manifests if each["kind"] == "Pod"]
+    (only,) = [
+        each for each in load(first, again, watch="newest").manifests if each["kind"] == "Pod"
+    ]
     assert only["metadata"]["labels"] == {"x": "y"}
 
 
 def test_what_controllers_made_is_left_to_those_of_the_run() -> None:
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "rs", "namespace": "default", "uid": "r"}, "spec": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}}}
-    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "r", "controller": True}
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "rs", "namespace": "default", "uid": "r"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {"containers": [{"name": "c"}]},
+            },
+        },
+    }
+    reference = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": "rs",
+        "uid": "r",
+        "controller": True,
+    }
     scaled = {**owner, "spec": {**owner["spec"], "replicas": 2}}
     made = pod("rs-1", "2026-01-02T10:00:05Z", ownerReferences=[reference])
-    header = load(event("ADDED", owner), event("MODIFIED", scaled), event("ADDED", made)).scenario or {}
+    header = (
+        load(event("ADDED", owner), event("MODIFIED", scaled), event("ADDED", made)).scenario or {}
+    )
     assert [step["verb"] for step in header["steps"]] == ["patch"]
     assert header["steps"][0]["patch"] == {"spec": {"replicas": 2}}
 

@@ -37,7 +37,9 @@ def test_a_list_names_types_numbers_and_zones() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["m5.large", "0xm5.large", "99999xm5.large", "1xa:zone=", "1xa:disk=b", "1xa:zone=-"])
+@pytest.mark.parametrize(
+    "text", ["m5.large", "0xm5.large", "99999xm5.large", "1xa:zone=", "1xa:disk=b", "1xa:zone=-"]
+)
 def test_a_list_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(OptionFault) as fault:
         IntakeOptions.read({"nodes": text})
@@ -45,8 +47,14 @@ def test_a_list_that_cannot_be_read_is_refused(text: str) -> None:
 
 
 def test_types_leave_room_for_the_system() -> None:
-    found = {name: instance_types()[name] for name in ("m5.large", "n2-standard-8", "standard_d4s_v5", "kind")}
-    told = {name: (one.allocatable_cpu, one.allocatable_memory, one.pods, one.volumes) for name, one in found.items()}
+    found = {
+        name: instance_types()[name]
+        for name in ("m5.large", "n2-standard-8", "standard_d4s_v5", "kind")
+    }
+    told = {
+        name: (one.allocatable_cpu, one.allocatable_memory, one.pods, one.volumes)
+        for name, one in found.items()
+    }
     assert told == {
         "m5.large": (1930, 6904, 29, 25),
         "n2-standard-8": (7910, 29023, 110, 127),
@@ -57,8 +65,10 @@ def test_types_leave_room_for_the_system() -> None:
 
 def test_every_type_names_its_sources() -> None:
     for one in instance_types().values():
-        assert one.sources["types"].startswith("https://") and one.sources["pods"]
-        assert 0 < one.allocatable_cpu <= one.cpu and 0 < one.allocatable_memory <= one.memory
+        assert one.sources["types"].startswith("https://")
+        assert one.sources["pods"]
+        assert 0 < one.allocatable_cpu <= one.cpu
+        assert 0 < one.allocatable_memory <= one.memory
         assert not one.volumes or one.sources["volumes"]
 
 

@@ -29,7 +29,8 @@ def failures(cluster: Cluster, expected: Sequence[Manifest]) -> list[str]:
 
 
 def _count_failures(cluster: Cluster, wanted: Manifest) -> Iterator[str]:
-    pods = [each for each in cluster.store.live(Pod.KIND).values() if not each.is_terminated]
+    live = (each for each in cluster.store.live(Pod.KIND).values() if isinstance(each, Pod))
+    pods = [each for each in live if not each.is_terminated]
     bound = sum(bool(each.node_name) for each in pods)
     for name, number in (("bound", bound), ("waiting", len(pods) - bound)):
         if name in wanted and wanted[name] != number:
@@ -87,7 +88,7 @@ def _shown(value: Any) -> str:
 
 def _zone(cluster: Cluster, node: str) -> str:
     found = cluster.store.find("Node", node) if node else None
-    labels = found.labels if found is not None else {}
+    labels = found.labels if found is not None else dict[str, str]()
     return next((labels[name] for name in _ZONES if labels.get(name)), "")
 
 
