@@ -127,7 +127,7 @@ def _watch(text: str) -> Watch:
 def _seed(text: str) -> int | None:
     if not text.strip():
         return None
-    if not re.fullmatch(r"-?\d{1,18}", text.strip(), re.ASCII):
+    if not re.fullmatch(r"-?\d{1,40}", text.strip(), re.ASCII):
         raise ValueError(f"{text[:40]!r} is no whole number")
     return int(text)
 

@@ -34,4 +34,6 @@ def test_samples_are_read_as_the_document_says(name: str) -> None:
     assert loaded.ok, loaded.problems
     assert [each["kind"] for each in loaded.manifests] == KINDS[name]
     steps = (loaded.scenario or {}).get("steps") or []
-    assert [step["verb"] for step in steps] == {"watch": ["patch"], "perf": ["create"] * 3}.get(name, [])
+    assert [step["verb"] for step in steps] == {"watch": ["patch"], "perf": ["create"] * 3}.get(
+        name, []
+    )

@@ -1,5 +1,9 @@
 """What is broken at random: the files of this repository, and commands made of a cluster's objects."""
 
+import io
+import json
+import tarfile
+import zipfile
 from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache
@@ -266,3 +270,61 @@ def command(chance: Random, held: list[dict[str, Any]]) -> dict[str, Any]:
         part = chance.choice((*body, "grace_seconds", "propagation", "manifest", "patch", "object"))
         body[part] = deepcopy(chance.choice(HOSTILE))
     return body
+
+
+SMALL = sorted(
+    each
+    for each in (HERE / "real" / "small").rglob("*")
+    if each.suffix in (".json", ".yaml", ".jsonl")
+)
+# A choice at an import, right or wrong.
+_CHOICES = {
+    "nodes": ("", "", "2xm5.large", "1xn1:zone=a,b", "0xkind", "1x", "9" * 400, "1xkind:zone=\0"),
+    "selector": ("", "", "app=web", "a in (b", "!", "x=y,z notin (a)"),
+    "kinds": ("", "", "pods", "\0"),
+    "watch": ("", "newest", "recording", "both"),
+    "case": ("", "", "SchedulingBasic/5Nodes", "x"),
+    "ignore_unknown_plugins": ("", "on"),
+}
+
+
+def small_input(chance: Random) -> tuple[str, bytes, dict[str, str]]:
+    """A small input of any format, broken by its bytes or by its values, perhaps packed; and choices."""
+    path = chance.choice(SMALL)
+    data, name = path.read_bytes(), path.name
+    if chance.random() < 0.6 and name != "17-helm-template.yaml":
+        data = _with_broken_values(data, chance)
+    else:
+        data = broken_bytes(data, chance)
+    if chance.random() < 0.2:
+        name, data = _packed(name, data, chance)
+    return name, data, {key: chance.choice(texts) for key, texts in _CHOICES.items()}
+
+
+def _with_broken_values(data: bytes, chance: Random) -> bytes:
+    try:
+        documents, rest = [], data.decode()
+        while rest.strip():
+            value, end = json.JSONDecoder().raw_decode(rest.strip())
+            documents.append(value)
+            rest = rest.strip()[end:]
+    except ValueError:
+        documents = [each for each in yaml.load_all(data, Loader=yaml.CSafeLoader) if each]
+    broken = mutated(documents, chance, HOSTILE)
+    separator = chance.choice(("\n", "\n---\n"))
+    return separator.join(map(json.dumps, broken)).encode()
+
+
+def _packed(name: str, data: bytes, chance: Random) -> tuple[str, bytes]:
+    """The file in an archive, which may be broken as well."""
+    out = io.BytesIO()
+    if chance.random() < 0.5:
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(f"a/{name}", data)
+    else:
+        with tarfile.open(fileobj=out, mode="w:gz") as archive:
+            info = tarfile.TarInfo(f"a/{name}")
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    packed = out.getvalue()
+    return "a.bin", broken_bytes(packed, chance) if chance.random() < 0.5 else packed

@@ -15,13 +15,14 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.input.budget import Budget
 from engine.input.loader import load_files
+from engine.input.options import IntakeOptions, OptionFault
 from engine.input.scenario import Scenario
 from engine.kernel.errors import SimError
 from engine.kernel.units import SECOND
 from engine.objects.documents import DocumentError, parse_json
 from engine.objects.kinds import NAMESPACED, entity_id
 from engine.objects.openapi.fields import without
-from engine.scheduler.configuration.scenario_schedulers import check_setup
+from engine.scheduler.configuration.scenario_schedulers import check_setup, is_known_plugin
 from kscope.runs.manifest_edits import difference
 from kube.decoding import decoding_problem, fields_of
 from kube.resources import SERVED
@@ -36,9 +37,10 @@ MOST_STEPS = 20_000
 TYPED = 200
 
 
-def _read(name: str, data: bytes) -> bool:
+def _read(name: str, data: bytes, options: IntakeOptions | None = None) -> bool:
     """Read a file as an upload is, make its cluster and let it play a little."""
-    loaded = load_files([(name, data)], check=check_setup)
+    loaded = load_files([(name, data)], check=check_setup, options=options)
+    orjson.dumps(loaded.to_report())
     assert all(problem.message for problem in loaded.problems)
     if not loaded.ok:
         assert not loaded.objects
@@ -74,6 +76,17 @@ def _scenarios(chance: Random) -> bool:
 
 def _configurations(chance: Random) -> bool:
     return _read("a.yaml", samples.configuration(chance))
+
+
+def _small_inputs(chance: Random) -> bool:
+    """A file of any format that is read, with choices as a form sends them."""
+    name, data, choices = samples.small_input(chance)
+    try:
+        options = IntakeOptions.read(choices, is_known_plugin)
+    except OptionFault as fault:
+        assert str(fault)
+        options = None
+    return _read(name, data, options)
 
 
 def _commands(chance: Random) -> bool:
@@ -223,6 +236,7 @@ KINDS: dict[str, Callable[[Random], bool]] = {
     "manifests": _manifests,
     "scenarios": _scenarios,
     "configurations": _configurations,
+    "small-inputs": _small_inputs,
     "commands": _commands,
     "typed-objects": _typed_objects,
 }

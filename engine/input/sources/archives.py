@@ -11,6 +11,7 @@ import gzip
 import io
 import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -34,6 +35,11 @@ _OTHERS: Final = {
     b"Rar!": "RAR",
 }
 _ENCRYPTED: Final = 0x1
+# What the libraries raise for an archive of which some bytes are wrong.
+_BROKEN: Final = (
+    *(zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError),
+    *(NotImplementedError, RuntimeError, OSError, ValueError, OverflowError, struct.error),
+)
 _PIECE: Final = 256 * 1024
 
 
@@ -92,9 +98,9 @@ def members(name: str, data: bytes, limits: ArchiveLimits | None = None) -> Iter
             yield from _packed_by_gzip(name, data, limits)
         else:
             yield from _of_tar(io.BytesIO(data), limits, limits.most(len(data)))
-    except (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error) as error:
-        raise ArchiveError(f"the archive is broken: {error}") from None
-    except (EOFError, lzma.LZMAError, NotImplementedError, RuntimeError, OSError) as error:
+    except ArchiveError:
+        raise
+    except _BROKEN as error:
         raise ArchiveError(f"the archive is broken: {error}") from None
 
 

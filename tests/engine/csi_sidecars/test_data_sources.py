@@ -87,7 +87,11 @@ def _content(driver: str = DRIVER) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("outside", "refusal"),
     [
-        ((), ""),
+        (
+            (),
+            "error getting snapshot src from api server: volumesnapshots.snapshot.storage.k8s.io "
+            '"src" not found',
+        ),
         ((_snapshot(restoreSize="1Gi"), _content()), ""),
         (
             (_snapshot("another"),),

@@ -16,9 +16,19 @@ const TITLES = {
 export function intakeParts(report) {
   if (!report) return [];
   const parts = [
-    part(TITLES.questions, (report.questions ?? []).map(({text, answer}) => `${text} ${answer}`)),
-    part(TITLES.placeholders, (report.placeholders ?? []).map(({sentence}) => sentence), report.placeholder_count),
-    part(TITLES.sources, Object.entries(report.sources ?? {}).map(([name, what]) => `${name} is ${what}.`)),
+    part(
+      TITLES.questions,
+      (report.questions ?? []).map(({text, answer}) => `${text} ${answer}`),
+    ),
+    part(
+      TITLES.placeholders,
+      (report.placeholders ?? []).map(({sentence}) => sentence),
+      report.placeholder_count,
+    ),
+    part(
+      TITLES.sources,
+      Object.entries(report.sources ?? {}).map(([name, what]) => `${name} is ${what}.`),
+    ),
     part(TITLES.unknown, report.unknown_fields ?? []),
     part(TITLES.skipped, (report.skipped ?? []).map(skippedWords), report.skipped_count),
   ];
