@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from engine import check_determinism
 from engine.api_server.admission.first_objects import refused_objects
-from engine.cluster.cluster import Cluster
+from engine.cluster.cluster import Cluster, Slice
+from engine.cluster.playing import play
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.report import Diagnosis
 from engine.diagnosis.triage.after_play import explain_after_play
@@ -43,12 +44,11 @@ from engine.versions.kubernetes_version import with_gates
 from engine.versions.registry import DEFAULT, VERSIONS
 from kscope.runs.drive.beginning.extender_client import HttpTransport
 from kscope.runs.drive.garbage import GrowthCollector, uncollected
-from kscope.runs.drive.memory import Memory, resident_bytes
+from kscope.runs.drive.resident import Memory, resident_bytes
 from scheduling.management.intake import add_intake_arguments, load, paths_of, tell
 from scheduling.management.standing import bad_input, expand, write_answer
 from scheduling.process_forks import forks_of
 
-_STEPS_PER_SLICE = 20_000
 # The run ended before its time: a budget was used up, or the scheduler's process died.
 _STOPPED = 3
 # The run is not as its scenario expects.
@@ -406,23 +406,21 @@ def _play(
     Returns what of *budget* was used up before *until*.
     """
     memory, growth = Memory(), GrowthCollector()
-    while True:
-        due = cluster.next_at
-        done = due is None or due > until
-        cluster.advance(until, max_steps=_STEPS_PER_SLICE)
-        for event in cluster.take().events:
+
+    def write(taken: Slice) -> bool:
+        for event in taken.events:
             if out is None:
                 break
             line = event.to_dict()
             if not evidence:
                 line["data"] = None
             out.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-        if done or cluster.failure:
-            return None
-        stop = cluster.budget_stop
+        return True
+
+    def memory_stop() -> Stop | None:
         growth.look(memory.used)
         if memory.is_over(budget.memory) and memory.measure_again() > budget.memory:
-            stop = Stop.at("memory", budget.memory, f"It takes {memory.text}")
-        due = cluster.next_at
-        if stop is not None and due is not None and due <= until:
-            return stop
+            return Stop.at("memory", budget.memory, f"It takes {memory.text}")
+        return None
+
+    return play(cluster, until, write, memory_stop)
