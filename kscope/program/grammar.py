@@ -131,7 +131,7 @@ class Request:
 
     def __getitem__(self, name: str) -> Any:
         """The value of a flag of the command; None where it was not given, and for one of others."""
-        return self.flags.get(name)
+        return self.flags.get(name.replace("-", "_"))
 
     @property
     def output(self) -> str:

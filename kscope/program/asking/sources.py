@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from engine.diagnosis.standing import Standing, standing
 from engine.input.files import NoSuchFileError, files_of
@@ -21,6 +20,7 @@ from kscope.program.asking.more_nodes import add_nodes
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError
 from kscope.program.speech.screen import Screen
+from kscope.program.speech.words import counted, several
 
 STDIN = "-"
 _STDIN_NAME = "standard input"
@@ -33,6 +33,11 @@ class Source:
 
     names: tuple[str, ...]
     loaded: LoadResult
+
+    @property
+    def has_stdin(self) -> bool:
+        """Whether standard input was read, which no other command can read again."""
+        return STDIN in self.names
 
     @property
     def words(self) -> str:
@@ -194,10 +199,11 @@ def _say_what_was_read(request: Request, screen: Screen, loaded: LoadResult) -> 
 
 def _aside(loaded: LoadResult) -> str:
     """What was read and is not played."""
-    kinds = sorted({str(each.to_dict()["what"]) for each in loaded.left_out if not each.is_neutral})
-    return f"read as evidence, and not played: {'; '.join(kinds)}" if kinds else ""
-
-
-def counts_text(parts: dict[str, Any]) -> str:
-    """Counts for a sentence: "11 nodes, 74 pods, 8 claims"."""
-    return ", ".join(f"{number:,} {name if number != 1 else name[:-1]}" for name, number in parts.items())
+    kinds = [each.name for each in loaded.left_out if not each.is_neutral or each.is_evidence]
+    if not kinds:
+        return ""
+    events = sum(each.manifest["kind"] == "Event" for each in loaded.kept_aside)
+    beside = f" and {counted(events, 'Event')}" if events else ""
+    names = several([each for each in kinds if each != "Event"])
+    rest = f"; {names} are read as evidence but not played" if names else ""
+    return f"{counted(len(loaded.objects), 'object')}{beside} were read{rest}"

@@ -1,0 +1,39 @@
+"""What carries out each act, loaded only when it is asked for."""
+
+from __future__ import annotations
+
+from kscope.program.grammar import Request
+from kscope.program.speech.screen import Screen
+
+
+def _up(request: Request, screen: Screen) -> int:
+    from kscope.program.acting.up import answer_up
+
+    return answer_up(request, screen)
+
+
+def _versions(request: Request, screen: Screen) -> int:
+    from kscope.program.acting.versions import answer_versions
+
+    return answer_versions(request, screen)
+
+
+def _completion(request: Request, screen: Screen) -> int:
+    from kscope.program.acting.completion import answer_completion
+
+    return answer_completion(request, screen)
+
+
+def _managed(request: Request, screen: Screen) -> int:
+    from kscope.program.acting.managed import answer_managed
+
+    return answer_managed(request, screen)
+
+
+ANSWERS = {
+    "up": _up,
+    "versions": _versions,
+    "completion": _completion,
+    "account": _managed,
+    "kubeconfig": _managed,
+}

@@ -1,0 +1,27 @@
+"""What answers each question, loaded only when it is asked."""
+
+from __future__ import annotations
+
+from kscope.program.grammar import Request
+from kscope.program.speech.screen import Screen
+
+
+def _triage(request: Request, screen: Screen) -> int:
+    from kscope.program.asking.triage import answer_triage
+
+    return answer_triage(request, screen)
+
+
+def _why(request: Request, screen: Screen) -> int:
+    from kscope.program.asking.why import answer_why
+
+    return answer_why(request, screen)
+
+
+def _simulate(request: Request, screen: Screen) -> int:
+    from kscope.program.asking.simulate import answer_simulate
+
+    return answer_simulate(request, screen)
+
+
+ANSWERS = {"triage": _triage, "why": _why, "simulate": _simulate}
