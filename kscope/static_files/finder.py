@@ -1,8 +1,8 @@
 """Front-end packages for the browser, straight from node_modules.
 
-One map says which module of which package is served under which name. It feeds the static finder
-and the import map. Beside it stand the typefaces, which `css/fonts.css` names. No other file of
-node_modules is served.
+The map of `modules` says which module of which package is served under which name. It feeds the
+static finder and the import map. Beside it stand the typefaces, which `css/fonts.css` names. No
+other file of node_modules is served.
 """
 
 import posixpath
@@ -17,44 +17,9 @@ from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 
+from kscope.static_files.modules import MODULES, SERVED
+
 PREFIX = "vendor/"
-
-# Import name in our modules → file in node_modules.
-PAGE_MODULES = {
-    "preact": "preact/dist/preact.mjs",
-    "preact/hooks": "preact/hooks/dist/hooks.mjs",
-    "htm": "htm/dist/htm.mjs",
-    "@preact/signals-core": "@preact/signals-core/dist/signals-core.mjs",
-    "@preact/signals": "@preact/signals/dist/signals.mjs",
-}
-# The editor of manifests, and what it is made of (ADR 0037). Only pages with an editor load it.
-EDITOR_MODULES = {
-    "codemirror": "codemirror/dist/index.js",
-    "@codemirror/autocomplete": "@codemirror/autocomplete/dist/index.js",
-    "@codemirror/commands": "@codemirror/commands/dist/index.js",
-    "@codemirror/lang-yaml": "@codemirror/lang-yaml/dist/index.js",
-    "@codemirror/language": "@codemirror/language/dist/index.js",
-    "@codemirror/lint": "@codemirror/lint/dist/index.js",
-    "@codemirror/search": "@codemirror/search/dist/index.js",
-    "@codemirror/state": "@codemirror/state/dist/index.js",
-    "@codemirror/streamparser": "@codemirror/streamparser/dist/index.js",
-    "@codemirror/view": "@codemirror/view/dist/index.js",
-    "@lezer/common": "@lezer/common/dist/index.js",
-    "@lezer/highlight": "@lezer/highlight/dist/index.js",
-    "@lezer/lr": "@lezer/lr/dist/index.js",
-    "@lezer/yaml": "@lezer/yaml/dist/index.js",
-    "@marijn/find-cluster-break": "@marijn/find-cluster-break/src/index.js",
-    "crelt": "crelt/index.js",
-    "style-mod": "style-mod/src/style-mod.js",
-    "w3c-keyname": "w3c-keyname/index.js",
-}
-MODULES = PAGE_MODULES | EDITOR_MODULES
-
-# The Latin letters, figures and signs of each face, in all its weights (ADR 0036).
-TYPEFACES = (
-    "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
-    "@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2",
-)
 
 
 def node_modules() -> Path:
@@ -64,7 +29,7 @@ def node_modules() -> Path:
 
 def static_names() -> dict[str, str]:
     """Served name (below STATIC_URL) → file in node_modules."""
-    return {PREFIX + file: file for file in (*MODULES.values(), *TYPEFACES)}
+    return {PREFIX + file: file for file in SERVED}
 
 
 def import_map_names() -> dict[str, str]:

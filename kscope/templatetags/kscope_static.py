@@ -9,7 +9,8 @@ from django import template
 from django.templatetags.static import static
 from django.utils.safestring import SafeString, mark_safe
 
-from kscope.static_files.finder import PREFIX, TYPEFACES, import_map_names, imported_names
+from kscope.static_files.finder import PREFIX, import_map_names, imported_names
+from kscope.static_files.modules import TYPEFACES
 from kscope.words.catalogue import MODULE as WORDS
 from kscope.words.catalogue import words_address
 

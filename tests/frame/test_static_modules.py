@@ -9,14 +9,8 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template import Context, Template
 
-from kscope.static_files.finder import (
-    EDITOR_MODULES,
-    MODULES,
-    PAGE_MODULES,
-    PREFIX,
-    ModuleFinder,
-    static_names,
-)
+from kscope.static_files.finder import PREFIX, ModuleFinder, static_names
+from kscope.static_files.modules import EDITOR_MODULES, MODULES, PAGE_MODULES
 
 
 def test_the_import_map_names_existing_files() -> None:
