@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 from engine.api_server.admission.setup_fault import SetupFault
 from engine.input.assumed.placeholder import Placeholder
 from engine.input.assumed.questions import Question
+from engine.input.expectations import Expectation
 from engine.input.sources.foreign import Skipped
 from engine.objects.documents import Path, show_path
 from engine.objects.manifest_parts import section
@@ -148,6 +149,10 @@ class LoadResult:
     # A KubeSchedulerConfiguration or a Policy, and its place in a file.
     configuration: Manifest | None = None
     configuration_origin: Origin | None = None
+    # What is expected of the run at its end, each with its place in a file.
+    expectations: list[tuple[Expectation, Origin]] = field(
+        default_factory=list[tuple[Expectation, Origin]]
+    )
     # What is told of the run, in file order.
     lessons: list[LoadedLesson] = field(default_factory=list[LoadedLesson])
     kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])

@@ -21,6 +21,7 @@ from engine.input.assembly import Assembly, Place
 from engine.input.collected import Collected
 from engine.input.collected import check as check_object
 from engine.input.document_reader import DocumentReader
+from engine.input.expectations import Expectation
 from engine.input.formats.watches import Version, versions_of
 from engine.input.instants import is_dated, newest_of, was_stored
 from engine.input.lessons.loading import LoadedLessons
@@ -279,6 +280,7 @@ class Loader:
             return self._refusal(result.problems)
         if not result.objects and result.scenario is None:
             return self._refusal(self._nothing_found())
+        result.expectations = self._expectations()
         self._leave_out_fields(profile)
         result.left_out = left_out(_unread(result, read))
         result.warnings += [str(one) for one in result.left_out]
@@ -336,6 +338,19 @@ class Loader:
         result.problems += [self._setup_problem(fault) for fault in found]
         result.warnings += report.warnings
         return report.profile, report.reads
+
+    def _expectations(self) -> list[tuple[Expectation, Origin]]:
+        """What the scenario expects, each with its line; the scenario keeps nothing of it."""
+        if self._result.scenario is None:
+            return []
+        found = cast("list[Expectation]", self._result.scenario.pop("expect", None) or [])
+        place = self._places.get("spec")
+        if not found or place is None:
+            return []
+        paths: list[Path] = [(*place.path, "expect", each.place) for each in found]
+        lines = find_lines(place.data, {place.document: set(paths)})[place.document]
+        origins = (Origin(place.file, place.document, lines[path]) for path in paths)
+        return list(zip(found, origins, strict=True))
 
     def _leave_out_fields(self, profile: str) -> None:
         """Leave out, with a note, the fields that the run's version of Kubernetes does not have."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, cast
 from engine.api_server.store.faults import check as check_fault
 from engine.api_server.validation.report import LONGEST_ENTITY, Report, text_fault
 from engine.input.budget import parse_budget
-from engine.input.expected.expectations import parse_expect
+from engine.input.expectations import parse_expectations
 from engine.input.instants import is_time
 from engine.input.telling import FIELDS, parse_telling
 from engine.kernel.latency import DEFAULT_LATENCIES, Latency
@@ -165,8 +165,6 @@ class Scenario:
     instant: str = ""
     # How it is told: topic, tags, select, answer, proof; see telling.py. No run depends on it.
     told: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    # What has to hold at its end: see expected/expectations.py.
-    expect: tuple[Manifest, ...] = ()
 
     @property
     def stands(self) -> bool:
@@ -219,7 +217,6 @@ class Scenario:
             **({"external_scheduler": True} if self.external_scheduler else {}),
             **({"instant": self.instant} if self.instant else {}),
             **({"told": dict(self.told)} if self.told else {}),
-            **({"expect": list(self.expect)} if self.expect else {}),
         }
 
     @classmethod
@@ -230,7 +227,6 @@ class Scenario:
         parts["schedulers"] = tuple(parts.get("schedulers", ()))
         parts["not_modelled"] = tuple(parts.get("not_modelled", ()))
         parts["outside"] = tuple(parts.get("outside", ()))
-        parts["expect"] = tuple(parts.get("expect", ()))
         parts["steps"] = tuple(Step(**step) for step in parts.get("steps", ()))
         parts["latencies"] = {
             name: Latency(**one) for name, one in parts.get("latencies", {}).items()
@@ -276,7 +272,6 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     _until(header, spec.get("duration"), (*spec_path, "duration"), report)
     header["budget"] = parse_budget(spec.get("budget"), (*spec_path, "budget"), report)
     header["latencies"] = _latencies(spec.get("latencies"), (*spec_path, "latencies"), report)
-    header["expect"] = parse_expect(spec.get("expect"), (*spec_path, "expect"), report)
     steps = _faults(spec.get("faults"), (*spec_path, "faults"), report)
     for index, item in enumerate(_list(spec.get("steps"), (*spec_path, "steps"), report)):
         steps.extend(_step(item, (*spec_path, "steps", index), report))
@@ -287,6 +282,9 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     header["schedulers"] = [
         _mapping(one, (*where, index), report) for index, one in enumerate(schedulers)
     ]
+    # What is expected of a run is no part of it: only what was read has it.
+    if "expect" in spec:
+        header["expect"] = parse_expectations(spec["expect"], (*spec_path, "expect"), report)
     return header
 
 

@@ -24,4 +24,22 @@ def _simulate(request: Request, screen: Screen) -> int:
     return answer_simulate(request, screen)
 
 
-ANSWERS = {"triage": _triage, "why": _why, "simulate": _simulate}
+def _diff(request: Request, screen: Screen) -> int:
+    from kscope.program.asking.diff import answer_diff
+
+    return answer_diff(request, screen)
+
+
+def _test(request: Request, screen: Screen) -> int:
+    from kscope.program.asking.gate import answer_test
+
+    return answer_test(request, screen)
+
+
+ANSWERS = {
+    "triage": _triage,
+    "why": _why,
+    "simulate": _simulate,
+    "diff": _diff,
+    "test": _test,
+}

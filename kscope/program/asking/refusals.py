@@ -17,7 +17,7 @@ MOST_PODS: Final = 2_000
 _PATIENCE: Final = 30 * SECOND
 _STEPS: Final = 500
 # Upstream puts what preemption came to behind what the filters say.
-_PREEMPTION: Final = (" no new claims to deallocate, preemption:", " preemption:")
+_PREEMPTION: Final = (" no new claims to deallocate,", " still not schedulable,", " preemption:")
 
 
 def first_refusals(

@@ -112,7 +112,6 @@ def _played(play: Play, source: Source, screen: Screen, *, is_wide: bool) -> Sum
         return True
 
     stop = play.run(screen, count)
-    tally.name_workloads(play.cluster)
     waiting = [each.key for each in tally.lives() if each.waits]
     why = {
         key: explain_object(play.cluster, Pod.KIND, key, tries_changes=False).sentence

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from statistics import median
 from typing import Any, Final
 
-from engine.cluster.cluster import Cluster, Slice
+from engine.cluster.cluster import Slice
 from engine.kernel.recorder import Event
 from engine.kernel.units import SECOND
-from engine.objects.objects import Pod
 
 _POD: Final = "pod/"
 _SCHEDULER: Final = "scheduler"
@@ -35,6 +34,7 @@ class PodLife:
     phase: str = ""
     is_there: bool = True
     evicted_by: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def waits(self) -> bool:
@@ -71,6 +71,11 @@ class Tally:
             self.failed += event.kind in _FAILED_ATTEMPTS
             if (event.object or "").startswith(_POD):
                 self._of_pod(event, event.object.removeprefix(_POD))
+        for entity, manifest in taken.touched.items():
+            pod = self.pods.get(entity.removeprefix(_POD)) if entity.startswith(_POD) else None
+            if pod is not None and manifest is not None:
+                pod.labels = manifest["metadata"].get("labels") or {}
+                pod.workload = _controlled_by(manifest) or _STEM.sub("", pod.key)
 
     def _of_pod(self, event: Event, key: str) -> None:
         if event.kind == "PodCreated":
@@ -79,7 +84,7 @@ class Tally:
             shown: dict[str, Any] = (event.changes or {}).get(event.object) or {}
             node = str(shown.get("node") or "")
             phase = str(shown.get("phase") or "")
-            self.pods[key] = PodLife(key, "", event.at, had_node=bool(node), node=node, phase=phase)
+            self.pods[key] = PodLife(key, _STEM.sub("", key), event.at, had_node=bool(node), node=node, phase=phase)
             return
         pod = self.pods.get(key)
         if pod is None:
@@ -92,13 +97,6 @@ class Tally:
             pod.is_there = False
         elif event.kind == "PodEvicted":
             pod.evicted_by = event.component
-
-    def name_workloads(self, cluster: Cluster) -> None:
-        """Say to which workload each pod belongs: that which controls it, else its name without number."""
-        for pod in self.lives():
-            found = cluster.store.find(Pod.KIND, pod.key)
-            pod.workload = _controlled_by(found) if isinstance(found, Pod) else ""
-            pod.workload = pod.workload or _STEM.sub("", pod.key)
 
     def lives(self) -> Iterator[PodLife]:
         """Every pod that there was."""
@@ -117,13 +115,15 @@ class Tally:
         return ceil(median(waits) / SECOND * 10) / 10 if waits else 0.0
 
 
-def _controlled_by(pod: Pod) -> str:
-    for each in pod.raw["metadata"].get("ownerReferences") or ():
+def _controlled_by(pod: Mapping[str, Any]) -> str:
+    """The workload that controls a pod; "" for none."""
+    metadata = pod["metadata"]
+    for each in metadata.get("ownerReferences") or ():
         if each.get("controller"):
             name = str(each.get("name"))
             # A ReplicaSet is called after its Deployment.
             name = re.sub(r"-[a-z0-9]{8,10}$", "", name) if each.get("kind") == "ReplicaSet" else name
-            return f"{pod.namespace}/{name}"
+            return f"{metadata.get('namespace')}/{name}"
     return ""
 
 

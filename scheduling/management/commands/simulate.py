@@ -19,7 +19,6 @@ from engine.cluster.playing import play
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.report import Diagnosis
 from engine.diagnosis.triage.after_play import explain_after_play
-from engine.diagnosis.triage.expected import failures
 from engine.diagnosis.why import KIND_OF
 from engine.input.budget import Budget, Stop, read_amount
 from engine.input.instants import whole_second_of
@@ -51,8 +50,6 @@ from scheduling.process_forks import forks_of
 
 # The run ended before its time: a budget was used up, or the scheduler's process died.
 _STOPPED = 3
-# The run is not as its scenario expects.
-_UNEXPECTED = 1
 _LIMITS = {
     "events": ("COUNT", "stop at so many events"),
     "objects": ("COUNT", "stop when the cluster holds more objects"),
@@ -211,26 +208,11 @@ class Command(BaseCommand):
         if options["why"]:
             evidence_of = Evidence(loaded.everything, loaded.newest_write)
             self._explain(cluster, evidence_of if scenario.stands else Evidence(()), options)
-        self._compare(cluster, scenario)
         if cluster.failure:
             raise CommandError(f"The run has ended: {cluster.failure}", returncode=_STOPPED)
         if stop is not None:
             advice = f"Raise it with --max-{stop.part} to go on."
             raise CommandError(f"{stop.reason} {advice}", returncode=_STOPPED)
-
-    def _compare(self, cluster: Cluster, scenario: Scenario) -> None:
-        """Raises CommandError with a sentence for each expectation that does not hold."""
-        found = failures(cluster, scenario.expect)
-        if found:
-            raise CommandError("\n".join(found), returncode=_UNEXPECTED)
-        if scenario.expect:
-            number = len(scenario.expect)
-            words = (
-                "The one expectation holds."
-                if number == 1
-                else f"All {number:,} expectations hold."
-            )
-            self.stderr.write(words)
 
     def _check_determinism(
         self, scenario: Scenario, cluster: Cluster, until: int, options: dict[str, Any]

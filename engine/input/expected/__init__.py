@@ -1,1 +1,0 @@
-"""What a scenario expects of its run, as its header says: `spec.expect`."""
