@@ -5,16 +5,35 @@ What stands still is in pyproject.toml. `distribution/tree.py` says what the whe
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from setuptools import find_packages, setup
 
 ROOM = Path(__file__).resolve().parent
+SCRIPTS = ["kscope = kscope.program.main:main"]
 
-if {"editable_wheel", "develop"} & set(sys.argv):
-    # A checkout where the tests of another project find it.
-    setup(packages=find_packages(include=["engine*", "kscope*", "scheduling*", "volumes*", "kube*"]))
-else:
+
+def entry_points(fixture: str) -> dict[str, list[str]]:
+    """The program, and the fixture kscope_cluster (docs/kubernetes-api.md).
+
+    The latter is named like the module that `-p` names, so that pytest loads it once.
+    """
+    return {"console_scripts": SCRIPTS, "pytest11": [f"kube.clusters.plugin = {fixture}"]}
+
+
+def arguments() -> dict[str, Any]:
+    """A checkout is used where it is; a wheel has one name, below which everything is."""
+    if {"editable_wheel", "develop"} & set(sys.argv):
+        packages = find_packages(include=["engine*", "kscope*", "scheduling*", "volumes*", "kube*"])
+        return {"packages": packages, "entry_points": entry_points("kube.clusters.plugin")}
     sys.path[:0] = [str(ROOM), str(ROOM / "distribution")]
     from tree import BuildTree
 
-    setup(packages=["kscope"], cmdclass={"build_py": BuildTree})
+    return {
+        "packages": ["kscope"],
+        "cmdclass": {"build_py": BuildTree},
+        "entry_points": entry_points("kscope.cluster_fixture"),
+    }
+
+
+setup(**arguments())

@@ -18,7 +18,7 @@ import urllib.request
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from kscope.static_files.modules import SERVED, package_of
+from kscope.static_files.modules import SERVED
 
 _MOST_BYTES = 50 * 1024 * 1024
 _SECONDS = 60
@@ -50,6 +50,12 @@ def put_browser_modules(room: Path, target: Path) -> None:
     # Its digest is part of the addresses of static files.
     listed = target / "node_modules" / ".package-lock.json"
     listed.write_text(json.dumps({"packages": entries}, indent=2) + "\n")
+
+
+def package_of(file: str) -> str:
+    """The package of a file in node_modules: "@codemirror/view" of "@codemirror/view/dist/index.js"."""
+    parts = file.split("/")
+    return "/".join(parts[: 2 if file.startswith("@") else 1])
 
 
 def registry_address(room: Path) -> str:
@@ -89,7 +95,8 @@ def _is_installed(room: Path, entries: dict[str, dict[str, str]]) -> bool:
     except (OSError, ValueError, KeyError):
         return False
     return all(
-        listed.get(name, {}).get("integrity") == entry["integrity"] for name, entry in entries.items()
+        listed.get(name, {}).get("integrity") == entry["integrity"]
+        for name, entry in entries.items()
     )
 
 

@@ -10,4 +10,5 @@ from pathlib import Path
 _APP = Path(__file__).resolve().with_name("_app")
 if str(_APP) not in sys.path:
     sys.path.insert(0, str(_APP))
-__path__ = [str(_APP / "kscope")]
+# Beside its modules, what is there only where kscope is installed.
+__path__ = [str(_APP / "kscope"), str(_APP.parent)]

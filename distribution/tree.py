@@ -43,6 +43,7 @@ def put_tree(target: Path) -> None:
     app = target / "_app"
     app.mkdir(parents=True)
     shutil.copyfile(ROOM / "distribution" / "installed.py", target / "__init__.py")
+    shutil.copyfile(ROOM / "distribution" / "cluster_fixture.py", target / "cluster_fixture.py")
     for name in FOLDERS:
         shutil.copytree(ROOM / name, app / name, ignore=_LEFT_OUT)
     for name in FILES:

@@ -1,10 +1,10 @@
 """`expect:` of a scenario: what has to be true at its end, read and checked; a gate for CI.
 
-    expect:
-    - {pod: shop/web-0, node: n1}
-    - {pod: ml/train-0, refused: NodeResourcesFit}
-    - {pods: {namespace: ml, selector: app=train}, placed: 12}
-    - {claim: shop/data, volume: pv-1}
+expect:
+- {pod: shop/web-0, node: n1}
+- {pod: ml/train-0, refused: NodeResourcesFit}
+- {pods: {namespace: ml, selector: app=train}, placed: 12}
+- {claim: shop/data, volume: pv-1}
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def parse_expectations(raw: Any, path: Path, report: Report) -> list[Expectation
         report.add(path, None, f"{len(items):,} expectations; at most {_MOST:,} are read")
         return []
     return [
-        each for place, item in enumerate(items) for each in _item(item, (*path, place), place, report)
+        each
+        for place, item in enumerate(items)
+        for each in _item(item, (*path, place), place, report)
     ]
 
 
@@ -91,7 +93,9 @@ def _item(raw: Any, path: Path, place: int, report: Report) -> Iterator[Expectat
     item = cast("Manifest", raw)
     about = [each for each in OF if each in item]
     if len(about) != 1:
-        report.add(path, None, f"expected one of {', '.join(OF)}, found {', '.join(about) or 'none'}")
+        report.add(
+            path, None, f"expected one of {', '.join(OF)}, found {', '.join(about) or 'none'}"
+        )
         return
     subject = _subject(about[0], item[about[0]], (*path, about[0]), report)
     rest = {name: value for name, value in item.items() if name != about[0]}
@@ -132,7 +136,9 @@ def _chosen(raw: Any, path: Path, report: Report) -> Manifest | None:
             return None
     labels = [part.partition("=") for part in str(given.get("selector") or "").split(",") if part]
     if not all(sign and name.strip() for name, sign, _ in labels):
-        report.add((*path, "selector"), given["selector"], "expected labels such as app=web,tier=front")
+        report.add(
+            (*path, "selector"), given["selector"], "expected labels such as app=web,tier=front"
+        )
         return None
     found = tuple((name.strip(), value.strip()) for name, _, value in labels)
     return {"namespace": str(given.get("namespace") or ""), "labels": found}

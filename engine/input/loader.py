@@ -68,6 +68,19 @@ _EMPTY = (
 )
 
 
+def _expectations(
+    scenario: dict[str, Any] | None, place: Place | None
+) -> list[tuple[Expectation, Origin]]:
+    """What a scenario expects, each with its line; the scenario keeps nothing of it."""
+    found = cast("list[Expectation]", (scenario or {}).pop("expect", None) or [])
+    if not found or place is None:
+        return []
+    paths: list[Path] = [(*place.path, "expect", each.place) for each in found]
+    lines = find_lines(place.data, {place.document: set(paths)})[place.document]
+    origins = (Origin(place.file, place.document, lines[path]) for path in paths)
+    return list(zip(found, origins, strict=True))
+
+
 def load_paths(
     paths: Iterable[FilePath],
     limits: Limits | None = None,
@@ -280,7 +293,7 @@ class Loader:
             return self._refusal(result.problems)
         if not result.objects and result.scenario is None:
             return self._refusal(self._nothing_found())
-        result.expectations = self._expectations()
+        result.expectations = _expectations(result.scenario, self._places.get("spec"))
         self._leave_out_fields(profile)
         result.left_out = left_out(_unread(result, read))
         result.warnings += [str(one) for one in result.left_out]
@@ -338,19 +351,6 @@ class Loader:
         result.problems += [self._setup_problem(fault) for fault in found]
         result.warnings += report.warnings
         return report.profile, report.reads
-
-    def _expectations(self) -> list[tuple[Expectation, Origin]]:
-        """What the scenario expects, each with its line; the scenario keeps nothing of it."""
-        if self._result.scenario is None:
-            return []
-        found = cast("list[Expectation]", self._result.scenario.pop("expect", None) or [])
-        place = self._places.get("spec")
-        if not found or place is None:
-            return []
-        paths: list[Path] = [(*place.path, "expect", each.place) for each in found]
-        lines = find_lines(place.data, {place.document: set(paths)})[place.document]
-        origins = (Origin(place.file, place.document, lines[path]) for path in paths)
-        return list(zip(found, origins, strict=True))
 
     def _leave_out_fields(self, profile: str) -> None:
         """Leave out, with a note, the fields that the run's version of Kubernetes does not have."""

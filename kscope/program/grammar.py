@@ -205,7 +205,7 @@ def _parser(flags: Sequence[Flag]) -> _Parser:
     for flag in flags:
         options: dict[str, Any] = {"dest": flag.key, "default": flag.default}
         if not flag.value:
-            parser.add_argument(*flag.names, action="store_true", **(options | {"default": False}))
+            parser.add_argument(*flag.names, action="store_true", dest=flag.key)
             continue
         action = "append" if flag.repeats else "store"
         kind = _choice(flag) if flag.choices else str
@@ -231,7 +231,9 @@ class _Parser(argparse.ArgumentParser):
         match = re.fullmatch(r"argument (?P<flag>[^:]+): expected one argument", message)
         if match:
             raise ProgramError(f"{match['flag'].replace('/', ', ')} needs a value")
-        match = re.fullmatch(r"argument (?P<flag>[^:]+): ignored explicit argument (?P<value>.*)", message)
+        match = re.fullmatch(
+            r"argument (?P<flag>[^:]+): ignored explicit argument (?P<value>.*)", message
+        )
         if match:
             raise ProgramError(f"{match['flag'].replace('/', ', ')} takes no value")
         raise ProgramError(message)

@@ -41,9 +41,3 @@ TYPEFACES = (
 )
 
 SERVED = (*MODULES.values(), *TYPEFACES)
-
-
-def package_of(file: str) -> str:
-    """The package of a file in node_modules: "@codemirror/view" of "@codemirror/view/dist/index.js"."""
-    parts = file.split("/")
-    return "/".join(parts[: 2 if file.startswith("@") else 1])

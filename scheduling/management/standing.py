@@ -8,7 +8,7 @@ import orjson
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from engine.diagnosis.standing import Standing, standing
+from engine.diagnosis.triage.standing import Standing, standing
 from engine.input.files import NoSuchFileError, files_of
 from engine.input.instants import whole_second_of
 from engine.input.load_result import LoadResult

@@ -6,7 +6,21 @@ from kscope.program.grammar import COMMANDS, SHELLS, Command, Flag, Request
 from kscope.program.speech.errors import ProgramError, Status, similar_help
 from kscope.program.speech.screen import Screen
 
-_KINDS = ("pod", "pvc", "pv", "node", "deploy", "sts", "ds", "rs", "job", "pdb", "quota", "sc", "ns")
+_KINDS = (
+    "pod",
+    "pvc",
+    "pv",
+    "node",
+    "deploy",
+    "sts",
+    "ds",
+    "rs",
+    "job",
+    "pdb",
+    "quota",
+    "sc",
+    "ns",
+)
 # Of commands that take an object.
 _WITH_OBJECT = ("why", "diff")
 
@@ -37,7 +51,7 @@ _kscope() {{
 {_bash_values()}
     esac
     case "$command" in
-        "") COMPREPLY=($(compgen -W "{' '.join(COMMANDS)} --help --version" -- "$word")) ;;
+        "") COMPREPLY=($(compgen -W "{" ".join(COMMANDS)} --help --version" -- "$word")) ;;
 {cases}
     esac
 }}
@@ -50,9 +64,13 @@ def _bash_values() -> str:
     for flag in _all_flags():
         if flag.choices:
             names, words = "|".join(flag.names), " ".join(flag.choices)
-            found.append(f'        {names}) COMPREPLY=($(compgen -W "{words}" -- "$word")); return ;;')
+            found.append(
+                f'        {names}) COMPREPLY=($(compgen -W "{words}" -- "$word")); return ;;'
+            )
         elif flag.value in ("FILE", "FOLDER"):
-            found.append(f'        {"|".join(flag.names)}) COMPREPLY=($(compgen -f -- "$word")); return ;;')
+            found.append(
+                f'        {"|".join(flag.names)}) COMPREPLY=($(compgen -f -- "$word")); return ;;'
+            )
         elif flag.value:
             found.append(f"        {'|'.join(flag.names)}) return ;;")
     return "\n".join(found)
@@ -76,7 +94,9 @@ def _words(command: Command) -> list[str]:
 
 def _all_flags() -> list[Flag]:
     """Every flag of any command, each once."""
-    return list({flag.long: flag for command in COMMANDS.values() for flag in command.all_flags}.values())
+    return list(
+        {flag.long: flag for command in COMMANDS.values() for flag in command.all_flags}.values()
+    )
 
 
 def zsh() -> str:
@@ -90,7 +110,7 @@ _kscope() {{
         case "$each" in -*) ;; *) command="$each"; break ;; esac
     done
     case "$command" in
-        "") _arguments '--help[all commands]' '--version[version and profiles]' '1:command:({' '.join(COMMANDS)})' ;;
+        "") _arguments '--help[all commands]' '--version[version and profiles]' '1:command:({" ".join(COMMANDS)})' ;;
 {cases}
     esac
 }}
@@ -109,7 +129,13 @@ def _zsh_flag(flag: Flag) -> list[str]:
     star = "\\*" if flag.repeats else ""
     if not flag.value:
         return [f"{star}{name}" for name in flag.names]
-    action = f"({' '.join(flag.choices)})" if flag.choices else "_files" if flag.value in ("FILE", "FOLDER") else " "
+    action = (
+        f"({' '.join(flag.choices)})"
+        if flag.choices
+        else "_files"
+        if flag.value in ("FILE", "FOLDER")
+        else " "
+    )
     return [f"'{star.replace(chr(92), '')}{name}:{flag.long}:{action}'" for name in flag.names]
 
 

@@ -49,7 +49,9 @@ def _options(request: Request) -> Options:
         data=Path(given).expanduser().resolve() if given else data_folder(),
         host=request["host"] or environment.get("KSCOPE_HOST") or "127.0.0.1",
         port=_number(port, "--port", _LAST_PORT),
-        workers=_number(request["workers"] or environment.get("KSCOPE_WORKERS") or "2", "--workers", 64),
+        workers=_number(
+            request["workers"] or environment.get("KSCOPE_WORKERS") or "2", "--workers", 64
+        ),
     )
 
 

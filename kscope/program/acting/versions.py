@@ -22,7 +22,9 @@ def answer_versions(request: Request, screen: Screen) -> int:
         screen.write(json_lines(document("VersionRule", **_fields(each)) for each in found))
     else:
         items = [_fields(each) for each in found]
-        screen.write(written(document("Versions", profiles=list(VERSIONS), rules=items), request.output))
+        screen.write(
+            written(document("Versions", profiles=list(VERSIONS), rules=items), request.output)
+        )
     return Status.FINE
 
 
@@ -50,7 +52,9 @@ def _write(paper: Paper, found: list[Rule], *, is_whole: bool) -> None:
         paper.line(f"  {each.name}")
         if is_whole:
             paper.paragraph(each.sentence, first="    ")
-        values = ", ".join(f"{version} {value}" for version, value in zip(VERSIONS, each.values, strict=True))
+        values = ", ".join(
+            f"{version} {value}" for version, value in zip(VERSIONS, each.values, strict=True)
+        )
         paper.paragraph(values, first="    ")
 
 

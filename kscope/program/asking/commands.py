@@ -7,19 +7,19 @@ from kscope.program.speech.screen import Screen
 
 
 def _triage(request: Request, screen: Screen) -> int:
-    from kscope.program.asking.triage import answer_triage
+    from kscope.program.asking.triage.answer import answer_triage
 
     return answer_triage(request, screen)
 
 
 def _why(request: Request, screen: Screen) -> int:
-    from kscope.program.asking.why import answer_why
+    from kscope.program.asking.why.answer import answer_why
 
     return answer_why(request, screen)
 
 
 def _simulate(request: Request, screen: Screen) -> int:
-    from kscope.program.asking.simulate import answer_simulate
+    from kscope.program.asking.play.simulate import answer_simulate
 
     return answer_simulate(request, screen)
 
@@ -31,7 +31,7 @@ def _diff(request: Request, screen: Screen) -> int:
 
 
 def _test(request: Request, screen: Screen) -> int:
-    from kscope.program.asking.gate import answer_test
+    from kscope.program.asking.gate.answer import answer_test
 
     return answer_test(request, screen)
 

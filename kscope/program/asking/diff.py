@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from engine.diagnosis.observed.evidence import Evidence
-from engine.diagnosis.rehearsal import Decided, Difference, Rehearsal, rehearse
 from engine.kernel.errors import SimError
+from engine.scheduler.cycle.decisions_mode.rehearsal import Decided, Difference, Rehearsal, rehearse
 from engine.versions.registry import VERSIONS
-from kscope.program.asking.narrowing import Narrowing
-from kscope.program.asking.refusals import without_preemption
-from kscope.program.asking.sources import Source, files_and_object, read
+from kscope.program.asking.reading.narrowing import Narrowing
+from kscope.program.asking.reading.sources import Source, files_and_object, read
+from kscope.program.asking.triage.refusals import without_preemption
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError, Status
 from kscope.program.speech.formats import document, json_lines, written
@@ -68,7 +68,9 @@ def answer_diff(request: Request, screen: Screen) -> int:
     shown.sort(key=lambda each: list(_SIGNS).index(each.kind))
     if named is not None:
         shown = [each for each in shown if each.pod.rpartition("/")[2] == named.own_name]
-    compared = Compared(source, found, tuple(shown), evidence.counts, seed, request.output == "wide")
+    compared = Compared(
+        source, found, tuple(shown), evidence.counts, seed, request.output == "wide"
+    )
     _print(request, screen, compared)
     if compared.decided:
         return Status.BAD
@@ -102,7 +104,9 @@ def _print(request: Request, screen: Screen, compared: Compared) -> None:
         _write(paper, compared)
         screen.show(paper)
     elif request.output == "ndjson":
-        screen.write(json_lines(document("PodDiff", **_fields(each)) for each in compared.differences))
+        screen.write(
+            json_lines(document("PodDiff", **_fields(each)) for each in compared.differences)
+        )
     else:
         screen.write(written(_document(compared), request.output))
 
@@ -115,11 +119,21 @@ def headline(compared: Compared) -> str:
         return f"No pod is decided otherwise: {stay:,} stay where they are, {len(found.wait):,} wait under both."
     kinds = Counter(each.kind for each in compared.decided)
     words = {"placed": "a node", "moved": "another node", "waits": "none any more"}
-    parts = [f"{kinds[kind]:,} {'gets' if kinds[kind] == 1 else 'get'} {text}" for kind, text in words.items() if kinds[kind]]
-    parts = [parts[0], *(each.replace("gets ", "").replace("get ", "") for each in parts[1:])] if parts else []
+    parts = [
+        f"{kinds[kind]:,} {'gets' if kinds[kind] == 1 else 'get'} {text}"
+        for kind, text in words.items()
+        if kinds[kind]
+    ]
+    parts = (
+        [parts[0], *(each.replace("gets ", "").replace("get ", "") for each in parts[1:])]
+        if parts
+        else []
+    )
     number = len(compared.decided)
     is_one = "is" if number == 1 else "are"
-    text = f"{number:,} of {counted(compared.pods, 'pod')} {is_one} decided otherwise under {found.b}"
+    text = (
+        f"{number:,} of {counted(compared.pods, 'pod')} {is_one} decided otherwise under {found.b}"
+    )
     text += f": {', '.join(parts)}." if parts else "."
     unknown = len(compared.differences) - number
     was = "was" if unknown == 1 else "were"
@@ -137,9 +151,14 @@ def _write(paper: Paper, compared: Compared) -> None:
     claims = counts.get("PersistentVolumeClaim", 0) + counts.get("ResourceClaim", 0)
     parts += [counted(claims, "claim")] if claims else []
     ties = "ties go to the first name" if compared.seed is None else f"seed {compared.seed}"
-    paper.line(f"{', '.join(parts)} · {ties} · each pending pod tried once, in order of the queue", "dim")
+    paper.line(
+        f"{', '.join(parts)} · {ties} · each pending pod tried once, in order of the queue", "dim"
+    )
     paper.line()
-    rows = [["", "POD", found.a, found.b, "RULE"], *(_row(compared, each) for each in compared.differences)]
+    rows = [
+        ["", "POD", found.a, found.b, "RULE"],
+        *(_row(compared, each) for each in compared.differences),
+    ]
     paper.table(rows)
     most = None if compared.is_wide else _MOST_CARDS
     for each in compared.differences[:most]:
@@ -148,9 +167,13 @@ def _write(paper: Paper, compared: Compared) -> None:
     if compared.is_wide:
         _write_alike(paper, found)
     paper.line()
-    first = next((each for each in compared.differences if not each.after.node), compared.differences[0])
+    first = next(
+        (each for each in compared.differences if not each.after.node), compared.differences[0]
+    )
     namespace, _, name = first.pod.partition("/")
-    paper.line(f"{'next':<11}kscope why {compared.source.words} pod/{name} -n {namespace} --profile {found.b}")
+    paper.line(
+        f"{'next':<11}kscope why {compared.source.words} pod/{name} -n {namespace} --profile {found.b}"
+    )
 
 
 def _write_wording(paper: Paper, found: Rehearsal) -> None:
@@ -158,7 +181,9 @@ def _write_wording(paper: Paper, found: Rehearsal) -> None:
         return
     before, after = map(without_preemption, found.wording)
     number = counted(len(found.reworded), "refusal")
-    paper.paragraph(f'The text of {number} differs: {found.b} says "{after}" where {found.a} said "{before}"')
+    paper.paragraph(
+        f'The text of {number} differs: {found.b} says "{after}" where {found.a} said "{before}"'
+    )
 
 
 def _row(compared: Compared, difference: Difference) -> list[str]:
@@ -177,7 +202,13 @@ def _short(decided: Decided, profile: str) -> str:
         return f"not modelled under {profile}"
     if decided.node:
         others = [each for each in decided.tied if each != decided.node]
-        tie = f" (tie with {others[0]})" if len(others) == 1 else f" (tie of {len(decided.tied)})" if others else ""
+        tie = (
+            f" (tie with {others[0]})"
+            if len(others) == 1
+            else f" (tie of {len(decided.tied)})"
+            if others
+            else ""
+        )
         return f"on {decided.node}{tie}"
     reasons = without_preemption(decided.message).partition(": ")[2].rstrip(".").split(", ")
     said = [each.partition(" ")[2] for each in reasons]
@@ -227,7 +258,11 @@ def _unknown(difference: Difference, found: Rehearsal) -> str:
 def _told(compared: Compared, decided: Decided) -> Iterator[str]:
     if decided.node:
         tied = [each for each in decided.tied if each != decided.node]
-        score = f"{decided.node} and {', '.join(tied)} had the same score: the choice was a tie." if tied else f"on {decided.node}"
+        score = (
+            f"{decided.node} and {', '.join(tied)} had the same score: the choice was a tie."
+            if tied
+            else f"on {decided.node}"
+        )
         yield score
         yield from decided.devices
         return

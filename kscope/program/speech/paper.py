@@ -56,7 +56,9 @@ class Paper:
         """One line as it is, never wrapped or cut."""
         self.lines.append(Line(self.signs(text).rstrip(), style))
 
-    def paragraph(self, text: str, *, first: str = "", rest: str | None = None, style: str = "") -> None:
+    def paragraph(
+        self, text: str, *, first: str = "", rest: str | None = None, style: str = ""
+    ) -> None:
         """*text* in lines; the first begins with *first*, the others with *rest* or as many blanks."""
         text, first = self.signs(text), self.signs(first)
         rest = " " * len(first) if rest is None else rest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import groupby
 
 _NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86_400, 86_400 * 365
@@ -15,11 +14,6 @@ _RUN = 3
 def counted(number: int, what: str) -> str:
     """A number of things: "1 pod", "1,487 events"."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
-def counted_up(number: int, what: str, width: int) -> str:
-    """The same, to stand above others."""
-    return counted(number, what).rjust(width)
 
 
 def human_duration(seconds: int) -> str:
@@ -83,7 +77,9 @@ def _single(run: list[str]) -> list[list[str]]:
 def _follows(left: str, right: str) -> bool:
     before, number = _stem(left)
     after, following = _stem(right)
-    return bool(number) and bool(following) and before == after and int(following) == int(number) + 1
+    return (
+        bool(number) and bool(following) and before == after and int(following) == int(number) + 1
+    )
 
 
 def _stem(name: str) -> tuple[str, str]:
@@ -97,11 +93,6 @@ def _run_text(run: list[str], *, counts: bool) -> str:
     # The end tells siblings apart: all of it after the last dash.
     end = run[-1].rpartition("-")[2].rpartition("/")[2]
     return f"{run[0]}–{end}" + (f" ({len(run)})" if counts else "")
-
-
-def in_runs(names: Iterable[str]) -> int:
-    """How many names there are, each once."""
-    return len(dict.fromkeys(names))
 
 
 def several(names: Sequence[str], most: int = 4) -> str:
@@ -118,15 +109,3 @@ def first_small(text: str) -> str:
     first = text.split(" ", 1)[0]
     is_word = first[:1].isupper() and first[1:].islower()
     return text[:1].lower() + text[1:] if is_word else text
-
-
-def grouped_by_namespace(keys: Iterable[str]) -> dict[str, list[str]]:
-    """Keys by their namespace, "" for what has none."""
-    return {
-        namespace: list(found)
-        for namespace, found in groupby(sorted(keys, key=_namespace), key=_namespace)
-    }
-
-
-def _namespace(key: str) -> str:
-    return key.rpartition("/")[0]

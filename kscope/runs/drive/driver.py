@@ -26,10 +26,9 @@ from kscope.runs.drive.ending.stopping import Stopping, is_stopping
 from kscope.runs.drive.ending.stuck import moved_on
 from kscope.runs.drive.engines import Progress, engine_for
 from kscope.runs.drive.forks import GoalReplay, follows_another_engine, parting_seq, replay_to_goal
-from kscope.runs.drive.garbage import GrowthCollector, uncollected
+from kscope.runs.drive.garbage import GrowthCollector, Memory, uncollected
 from kscope.runs.drive.keeper import Build, Keeper
 from kscope.runs.drive.memory import BudgetGuard
-from kscope.runs.drive.resident import Memory
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
 from kscope.runs.models import Run
 from kscope.runs.nudges import WakeListener, publish_head

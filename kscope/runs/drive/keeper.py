@@ -25,7 +25,7 @@ from engine.cluster.cluster import Cluster
 from kscope.runs import leases
 from kscope.runs.drive import slices
 from kscope.runs.drive.ending import stuck
-from kscope.runs.drive.resident import resident_bytes
+from kscope.runs.drive.garbage import resident_bytes
 
 LOOK_SECONDS = 0.5
 RENEWAL_SECONDS = 1.0

@@ -3,7 +3,7 @@
 from engine.cluster.cluster import Cluster
 from engine.input.budget import Budget, Stop
 from kscope.runs.drive.engines import engines_forget
-from kscope.runs.drive.resident import Memory
+from kscope.runs.drive.garbage import Memory
 
 
 class BudgetGuard:

@@ -42,8 +42,7 @@ from engine.scheduler.cycle.decisions_mode.decide import decide
 from engine.versions.kubernetes_version import with_gates
 from engine.versions.registry import DEFAULT, VERSIONS
 from kscope.runs.drive.beginning.extender_client import HttpTransport
-from kscope.runs.drive.garbage import GrowthCollector, uncollected
-from kscope.runs.drive.resident import Memory, resident_bytes
+from kscope.runs.drive.garbage import GrowthCollector, Memory, resident_bytes, uncollected
 from scheduling.management.intake import add_intake_arguments, load, paths_of, tell
 from scheduling.management.standing import bad_input, expand, write_answer
 from scheduling.process_forks import forks_of

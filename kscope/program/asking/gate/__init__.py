@@ -1,0 +1,1 @@
+"""Holds scenarios against what they expect, and reports what does not hold."""

@@ -1,0 +1,1 @@
+"""Plays a scenario, and says what became of its pods."""

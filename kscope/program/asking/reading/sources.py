@@ -1,0 +1,214 @@
+"""Reads what is asked about: files and folders become a cluster that stands, and what they say."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.diagnosis.triage.standing import Standing, standing
+from engine.input.files import NoSuchFileError, files_of
+from engine.input.load_result import LoadResult, Problem
+from engine.input.loader import Loader
+from engine.kernel.errors import SimError
+from engine.objects.documents import Limits, too_large
+from engine.scheduler.configuration.scenario_schedulers import check_setup
+from kscope.program.asking.reading.kinds import Named
+from kscope.program.asking.reading.more_nodes import add_nodes
+from kscope.program.grammar import Request
+from kscope.program.speech.errors import ProgramError
+from kscope.program.speech.screen import Screen
+from kscope.program.speech.words import counted, several
+
+STDIN = "-"
+_STDIN_NAME = "standard input"
+_MOST_ERRORS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Files that were read, as they were named."""
+
+    names: tuple[str, ...]
+    loaded: LoadResult
+
+    @property
+    def has_stdin(self) -> bool:
+        """Whether standard input was read, which no other command can read again."""
+        return STDIN in self.names
+
+    @property
+    def words(self) -> str:
+        """The names for a sentence or a command."""
+        return " ".join(self.names)
+
+
+def read(request: Request, screen: Screen, names: Sequence[str]) -> Source:
+    """The files of a request. Raises ProgramError for none, and for what cannot be read."""
+    if not names:
+        raise ProgramError(
+            "no cluster was named",
+            helps=[f"kscope {request.command} FILE, or - for standard input"],
+        )
+    screen.progress(f"reading {' '.join(names)}")
+    loaded = _loaded(names)
+    if not loaded.ok:
+        raise unreadable(loaded.problems)
+    if request["nodes"]:
+        add_nodes(loaded, request["nodes"])
+    _say_what_was_read(request, screen, loaded)
+    return Source(tuple(names), loaded)
+
+
+def _loaded(names: Sequence[str]) -> LoadResult:
+    loader, limits = Loader(check_setup), Limits()
+    try:
+        for name in names:
+            if name == STDIN:
+                loader.read(_STDIN_NAME, sys.stdin.buffer.read(limits.bytes + 1), limits)
+                continue
+            for path in files_of([name]):
+                _read_file(loader, path, limits)
+    except NoSuchFileError as error:
+        raise ProgramError(str(error)) from error
+    except OSError as error:
+        raise ProgramError(f"{error.filename}: {error.strerror}") from error
+    return loader.finish()
+
+
+def _read_file(loader: Loader, path: Path, limits: Limits) -> None:
+    with path.open("rb") as file:
+        # One byte over the limit is enough to know, even without a size (a pipe).
+        size = path.stat().st_size
+        if size > limits.bytes:
+            loader.refuse(str(path), too_large(size, limits))
+        else:
+            loader.read(str(path), file.read(limits.bytes + 1), limits)
+
+
+def stand(source: Source, request: Request) -> Standing:
+    """The cluster of the files as it stands. Raises ProgramError where none can be made."""
+    try:
+        return standing(source.loaded, single_profile(request), at=now())
+    except (SimError, ValueError) as refusal:
+        raise ProgramError(str(refusal)) from refusal
+
+
+def single_profile(request: Request) -> str | None:
+    """The version that was asked for. Raises ProgramError for several."""
+    given: list[str] = request["profile"] or []
+    if len(given) > 1:
+        raise ProgramError(
+            "two profiles were given", helps=["to compare two: kscope diff --profile A --profile B"]
+        )
+    return given[0] if given else None
+
+
+def now() -> str:
+    """The time of the import, in RFC 3339 and whole seconds."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def files_and_object(request: Request) -> tuple[list[str], Named | None]:
+    """The files that were named, and the object behind them: TYPE/NAME or TYPE NAME."""
+    words, files = list(request.words), list(request["filename"] or [])
+    if words and not _is_source(words[-1]):
+        last = words.pop()
+        before = words[-1] if words else ""
+        if before and not _is_source(before) and "/" not in before and "." not in before:
+            return [*files, *words[:-1]], Named(before, last)
+        if "/" in last:
+            word, _, name = last.partition("/")
+            return [*files, *words], Named(word, name)
+        words.append(last)
+    return [*files, *words], None
+
+
+def _is_source(word: str) -> bool:
+    return word == STDIN or Path(word).exists()
+
+
+# -- what is said of it ------------------------------------------------------------------------------
+
+
+def unreadable(problems: Sequence[Problem]) -> ProgramError:
+    """What is wrong with files, each with its place; all of them at once."""
+    first, *others = problems[:_MOST_ERRORS]
+    if not others:
+        return ProgramError(_message(first), places=_place(first))
+    places = [line for each in (first, *others) for line in _place_with_message(each)]
+    more = len(problems) - _MOST_ERRORS
+    places += [f"and {more:,} more"] if more > 0 else []
+    return ProgramError(f"{len(problems):,} things are wrong in the files", places=places)
+
+
+def _message(problem: Problem) -> str:
+    found = (
+        f", found {problem.value}" if problem.value and problem.value not in problem.message else ""
+    )
+    where = f"{problem.field}: " if problem.field else ""
+    return f"{where}{problem.message}{found}"
+
+
+def _place_with_message(problem: Problem) -> list[str]:
+    where = _where(problem)
+    return [f"{where}: {_message(problem)}"]
+
+
+def _where(problem: Problem) -> str:
+    line = f":{problem.line}" if problem.line else ""
+    document = f", document {problem.document}" if problem.document else ""
+    return f"{problem.file}{line}{document}"
+
+
+def _place(problem: Problem) -> list[str]:
+    """Where it is, and the line itself with a caret."""
+    text = _line_of(problem)
+    if text is None:
+        return [_where(problem)]
+    name = problem.field.rpartition(".")[2].partition("[")[0]
+    column = max(text.find(name), 0) if name else len(text) - len(text.lstrip())
+    number = str(problem.line)
+    return [
+        _where(problem),
+        f"{number} | {text}",
+        f"{' ' * len(number)} | {' ' * column}{'^' * max(len(name), 1)}",
+    ]
+
+
+def _line_of(problem: Problem) -> str | None:
+    try:
+        lines = Path(problem.file).read_text(errors="replace").splitlines()
+        text = lines[problem.line - 1] if problem.line else None
+    except (OSError, IndexError):
+        return None
+    return text if text is not None and len(text) < 200 else None
+
+
+def _say_what_was_read(request: Request, screen: Screen, loaded: LoadResult) -> None:
+    """Fields that are not known are a warning, or an error when that is asked for."""
+    left_out = {str(each) for each in loaded.left_out}
+    told = [each for each in loaded.warnings if each not in left_out]
+    if told and request["strict"]:
+        raise ProgramError(
+            f"{len(told):,} things in the files are not as they should be", places=told
+        )
+    for each in told:
+        screen.warning(each)
+    aside = _aside(loaded)
+    if aside:
+        screen.note(aside)
+
+
+def _aside(loaded: LoadResult) -> str:
+    """What was read and is not played."""
+    kinds = [each.name for each in loaded.left_out if not each.is_neutral or each.is_evidence]
+    if not kinds:
+        return ""
+    events = sum(each.manifest["kind"] == "Event" for each in loaded.kept_aside)
+    beside = f" and {counted(events, 'Event')}" if events else ""
+    names = several([each for each in kinds if each != "Event"])
+    rest = f"; {names} are read as evidence but not played" if names else ""
+    return f"{counted(len(loaded.objects), 'object')}{beside} were read{rest}"

@@ -1,0 +1,1 @@
+"""What is stuck: `answer` asks, `text` and `document` say it."""

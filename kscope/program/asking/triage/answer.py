@@ -1,0 +1,109 @@
+"""`kscope triage`: what is stuck in a cluster, by cause, and the best change for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.triage.report import Change, Triage
+from engine.diagnosis.triage.standing import Standing
+from engine.diagnosis.triage.triage import triage
+from kscope.program.asking.reading.narrowing import Narrowing
+from kscope.program.asking.reading.sources import Source, files_and_object, read, stand
+from kscope.program.asking.triage.document import triage_document
+from kscope.program.asking.triage.refusals import first_refusals
+from kscope.program.asking.triage.text import write_triage
+from kscope.program.grammar import Request
+from kscope.program.speech.errors import ProgramError, Status
+from kscope.program.speech.formats import json_lines, written
+from kscope.program.speech.screen import Screen
+from kscope.runs.drive.garbage import uncollected
+from scheduling.process_forks import forks_of
+
+
+@dataclass(frozen=True, slots=True)
+class Triaged:
+    """What triage found, of which files, and what the schedulers say of the pods."""
+
+    source: Source
+    standing: Standing
+    found: Triage
+    messages: Mapping[str, str]
+    is_wide: bool = False
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the files say."""
+        return self.standing.evidence
+
+
+def answer_triage(request: Request, screen: Screen) -> int:
+    """Ask, and print the answer; the exit status is 1 if anything is stuck."""
+    names, named = files_and_object(request)
+    if named is not None:
+        raise ProgramError(
+            f"triage asks about the whole cluster, not about {named.word}/{named.name}",
+            helps=[f"kscope why {' '.join(names) or 'FILE'} {named.word}/{named.name}"],
+        )
+    with uncollected():
+        triaged = _triaged(request, screen, names)
+    _say_what_is_not_known(triaged, screen)
+    _print(request, screen, triaged)
+    return Status.BAD if triaged.found.groups else Status.FINE
+
+
+def _triaged(request: Request, screen: Screen, names: list[str]) -> Triaged:
+    source = read(request, screen, names)
+    standing = stand(source, request)
+    tries = request["changes"] != "none"
+    screen.progress("looking for what is stuck, and trying changes")
+    found = triage(standing.cluster, standing.evidence, tries_changes=tries)
+    narrowing = Narrowing.of(request, standing.evidence)
+    found = _in_order(replace(found, groups=tuple(narrowing.groups(found.groups))))
+    pods = {key for group in found.groups if group.kind == "pending" for key in group.pods}
+    messages = first_refusals(standing.cluster, pods, forks_of)
+    return Triaged(source, standing, found, messages, request.output == "wide")
+
+
+def _in_order(found: Triage) -> Triage:
+    """Within each cause: the best change, then what costs nobody anything, then what is shared or lost."""
+    groups = tuple(
+        replace(group, changes=tuple(sorted(group.changes, key=_price))) for group in found.groups
+    )
+    return replace(found, groups=groups)
+
+
+def _price(change: Change) -> tuple[bool, bool]:
+    return bool(change.loses), bool(change.shared)
+
+
+def _say_what_is_not_known(triaged: Triaged, screen: Screen) -> None:
+    groups, evidence = triaged.found.groups, triaged.evidence
+    if groups and not evidence.has_events and not any(each.since for each in groups):
+        screen.note(
+            "no times and no Events are in this file, so since when anything waits is not known"
+            if len(triaged.source.names) == 1
+            else "no times and no Events are in these files, so since when anything waits is not known"
+        )
+
+
+def _print(request: Request, screen: Screen, triaged: Triaged) -> None:
+    if request.output in ("", "wide"):
+        paper = screen.paper()
+        write_triage(paper, triaged)
+        screen.show(paper)
+        return
+    document = triage_document(triaged)
+    if request.output == "ndjson":
+        screen.write(json_lines(_lines(document)))
+    else:
+        screen.write(written(document, request.output))
+
+
+def _lines(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """First the head without groups, then one group a line."""
+    groups = document["groups"]
+    yield {**document, "groups": []}
+    yield from groups

@@ -1,0 +1,1 @@
+"""The program `kscope`: what is typed, and what it answers."""

@@ -1,0 +1,77 @@
+"""`kscope why`: the sentence, the evidence that adds up, what was tried, and the status."""
+
+import json
+
+from tests.program.asked import SCENARIOS, Program
+
+
+def test_a_refused_pod_says_the_arithmetic(kscope: Program) -> None:
+    said = kscope("why", "prod-eu.yaml", "pod/checkout-api-13", "-n", "shop")
+    assert said.status == 1
+    assert said.lines[0].startswith("pod shop/checkout-api-13 waits: it fits none of 11 nodes")
+    assert "observed ? phase Pending" in said.lines
+    rows = [line for line in said.lines if line[:1].isdigit()]
+    assert sum(int(row.split()[0]) for row in rows) == 11
+    assert rows[0].startswith("6      NodeResourcesFit  memory: asks 6Gi, 5Gi of 31Gi free")
+    assert rows[0].endswith("general-a1–a3, general-b1–b3")
+
+
+def test_each_change_says_where_the_pod_goes(kscope: Program) -> None:
+    said = kscope("why", "prod-eu.yaml", "pod/checkout-api-13", "-n", "shop")
+    tried = [line for line in said.lines if line[:1] in "✓◐·"]
+    assert tried[0].startswith("✓ add 4 nodes like general-a1")
+    assert tried[0].endswith("20 of 20")
+    assert "to general-a1-more" in tried[0]
+    shared = said.lines.index("  touches a shared policy")
+    assert any("tolerate nvidia.com/gpu" in line for line in said.lines[shared:])
+
+
+def test_a_running_pod_is_fine(kscope: Program) -> None:
+    said = kscope("why", "prod-eu.yaml", "pod/ranker-0", "-n", "ml")
+    assert said.status == 0
+    assert said.lines[0] == "Nothing is wrong with pod ml/ranker-0: it runs on gpu-a1."
+    assert "observed = phase Running" in said.out
+    assert "           They agree." in said.lines
+
+
+def test_the_namespace_that_was_taken_is_noted(kscope: Program) -> None:
+    said = kscope("why", "prod-eu.yaml", "po/embeddings-0")
+    assert said.err == "note: embeddings-0 is in namespace ml only; -n ml was taken\n"
+    assert said.lines[0].startswith("pod ml/embeddings-0 waits")
+
+
+def test_a_node_is_asked_by_its_short_name(kscope: Program) -> None:
+    said = kscope("why", "prod-eu.yaml", "no/general-c1")
+    assert said.status == 1
+    assert said.lines[0].startswith("node general-c1 is stuck")
+
+
+def test_the_document_keeps_todays_keys(kscope: Program) -> None:
+    said = kscope("why", "prod-eu.yaml", "pod/checkout-api-13", "-n", "shop", "--json")
+    found = json.loads(said.out)
+    assert (found["kind"], found["is_stuck"]) == ("Why", True)
+    assert "fixes" not in found
+    assert {"state", "sentence", "causes", "observed", "predicted", "groups"} <= found.keys()
+    assert found["changes"][0]["outcome"]
+
+
+def test_a_played_instant_is_asked(kscope: Program) -> None:
+    words = ("why", "checkout-surge.yaml", "pod/archive-1", "-n", "ci", "--at", "80s")
+    said = kscope(*words, folder=SCENARIOS)
+    assert said.status == 1
+    assert said.lines[0].startswith("pod ci/archive-1 waits")
+    assert said.lines[1] == "v1.34 · seed 11 · at 80.0 s of virtual time"
+
+
+def test_an_instant_may_be_an_event(kscope: Program) -> None:
+    words = ("why", "checkout-surge.yaml", "pod/archive-1", "-n", "ci")
+    said = kscope(*words, "--at", "231", folder=SCENARIOS)
+    assert said.lines[1] == "v1.34 · seed 11 · at 8.1 s of virtual time"
+    beyond = kscope(*words, "--at", "999999", folder=SCENARIOS)
+    assert beyond.status == 2
+    assert "before event 999,999" in beyond.err
+
+
+def test_no_change_is_tried_unasked(kscope: Program) -> None:
+    words = ("why", "prod-eu.yaml", "pod/checkout-api-13", "-n", "shop", "--changes", "none")
+    assert "TRIED" not in kscope(*words).out
