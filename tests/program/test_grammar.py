@@ -57,7 +57,7 @@ def test_json_is_the_format_json() -> None:
     [
         (
             ["triage", "--namespce", "shop"],
-            "error: unknown flag --namespce\n  help: a flag with a similar name exists: --namespace",
+            "error: unknown flag --namespce\n  help: flags with similar names: --namespace",
         ),
         (
             ["traige"],

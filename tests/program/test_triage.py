@@ -46,7 +46,7 @@ def test_the_first_screen_has_all_causes(stuck: Asked) -> None:
 
 
 def test_a_card_counts_all_nodes_by_their_reason(stuck: Asked) -> None:
-    card = stuck.out.partition("\n1  ")[2].partition("\n2  ")[0].splitlines()
+    card = stuck.out.partition("\n\n1  ")[2].partition("\n\n2  ")[0].splitlines()
     begin = next(place for place, line in enumerate(card) if line.startswith("   nodes "))
     assert card[begin] == (
         "   nodes      6  memory 1Gi short: 26Gi of 31Gi requested on each  general-a1–a3, general-b1–b3"

@@ -1,6 +1,7 @@
 """`kscope why`: the sentence, the evidence that adds up, what was tried, and the status."""
 
 import json
+import re
 
 from tests.program.asked import SCENARIOS, Program
 
@@ -10,7 +11,7 @@ def test_a_refused_pod_says_the_arithmetic(kscope: Program) -> None:
     assert said.status == 1
     assert said.lines[0].startswith("pod shop/checkout-api-13 waits: it fits none of 11 nodes")
     assert "observed ? phase Pending" in said.lines
-    rows = [line for line in said.lines if line[:1].isdigit()]
+    rows = [line for line in said.lines if re.match(r"\d+  +[A-Z]", line)]
     assert sum(int(row.split()[0]) for row in rows) == 11
     assert rows[0].startswith("6      NodeResourcesFit  memory: asks 6Gi, 5Gi of 31Gi free")
     assert rows[0].endswith("general-a1–a3, general-b1–b3")
@@ -18,7 +19,7 @@ def test_a_refused_pod_says_the_arithmetic(kscope: Program) -> None:
 
 def test_each_change_says_where_the_pod_goes(kscope: Program) -> None:
     said = kscope("why", "prod-eu.yaml", "pod/checkout-api-13", "-n", "shop")
-    tried = [line for line in said.lines if line[:1] in "✓◐·"]
+    tried = [line for line in said.lines if line.startswith(("✓", "◐", "·"))]
     assert tried[0].startswith("✓ add 4 nodes like general-a1")
     assert tried[0].endswith("20 of 20")
     assert "to general-a1-more" in tried[0]
