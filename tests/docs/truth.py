@@ -15,6 +15,7 @@ from django.core.management import get_commands, load_command_class
 from django.urls import Resolver404, resolve
 
 from engine.objects.phases import CLAIM_MOVES, VOLUME_MOVES
+from kscope.program.grammar import FLAGS
 from kscope.runs.stream.routing import websocket_urlpatterns
 from tests.docs.documents import ROOT
 
@@ -174,7 +175,9 @@ def _any_options() -> frozenset[str]:
 
 
 def is_option(name: str) -> bool:
-    """Whether some command of ours, or the Dockerfile, knows option *name*."""
+    """Whether some command of ours, the program, or the Dockerfile, knows option *name*."""
+    if name.removeprefix("--") in FLAGS:
+        return True
     return name in _any_options() or any(takes(command, name) for command in _our_commands())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from scheduling.management.commands import simulate
+from engine.cluster import playing
 
 NODE = """
 apiVersion: v1
@@ -191,7 +191,7 @@ def test_replicas_beyond_all_measure_end_with_a_reason(tmp_path: Path) -> None:
 def test_a_budget_ends_a_simulation(
     option: str, value: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulate, "_STEPS_PER_SLICE", 10)
+    monkeypatch.setattr(playing, "_STEPS_PER_SLICE", 10)
     path = _write(tmp_path, "few.yaml", _MANY.replace("2147483647", "30"))
     with pytest.raises(CommandError, match=f"Stopped at {words}.*{option}"):
         _simulate(path, "-o", tmp_path / "out", option, value)

@@ -8,7 +8,7 @@ from django.test import Client
 
 from engine.kernel.units import SECOND
 from kscope.runs import services
-from kscope.runs.drive import engines, memory, runner
+from kscope.runs.drive import engines, garbage, runner
 from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.drive.replay import Progress
 from kscope.runs.drive.slices import run_needs_driver
@@ -85,7 +85,7 @@ def test_a_run_pauses_at_its_objects(start: Start) -> None:
 def test_a_run_pauses_before_it_takes_the_machine(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "resident_bytes", lambda: 3 * 2**30)
+    monkeypatch.setattr(garbage, "resident_bytes", lambda: 3 * 2**30)
     run = start()
     services.run_transport(run=run, action="step")
     run = _driven(run)
@@ -101,7 +101,7 @@ def test_a_run_pauses_before_it_takes_the_machine(
 def test_a_finished_run_has_not_exhausted_its_memory(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "resident_bytes", lambda: 3 * 2**30)
+    monkeypatch.setattr(garbage, "resident_bytes", lambda: 3 * 2**30)
     run = _limited(start)
     assert (run.status, run.stopped_by) == (Run.Status.FINISHED, "")
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from engine.cluster import initial_objects
-from kscope.runs.drive import driver, engines, keeper, memory, runner, slices
+from kscope.runs.drive import driver, engines, garbage, keeper, runner, slices
 from kscope.runs.drive.ending import stuck
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.garbage import GROWTH_BYTES, GrowthCollector
@@ -212,7 +212,7 @@ def test_build_that_needs_too_much_memory_says_so(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = start(play=True)
-    monkeypatch.setattr(memory, "resident_bytes", lambda: 9 * run.budget_memory)
+    monkeypatch.setattr(garbage, "resident_bytes", lambda: 9 * run.budget_memory)
     runner.run_drive(run.pk)
     run.refresh_from_db()
     assert run.status == Run.Status.FAILED
