@@ -104,7 +104,7 @@ def test_an_error_says_what_to_type_instead(kscope: Program, words: list[str], e
     assert said.err.startswith(error), said.err
 
 
-def test_what_goes_wrong_inside_leaves_its_trace_in_a_file(
+def test_an_internal_error_leaves_a_file(
     kscope: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def broken(*_: object) -> int:

@@ -62,7 +62,9 @@ def test_help_of_a_command_names_its_flags(name: str) -> None:
     flags = text.partition("\nFlags\n")[2].partition("\nExit status")[0]
     named = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", flags, re.MULTILINE))
     # --json stands beside -o, which it is short for.
-    assert named == set(command.flags) - {"json"} | ({"color", "quiet"} if not command.hands_over else set())
+    assert named == set(command.flags) - {"json"} | (
+        {"color", "quiet"} if not command.hands_over else set()
+    )
 
 
 @pytest.mark.parametrize("path", sorted(HELPS.glob("*.txt")), ids=lambda path: path.stem)

@@ -27,13 +27,13 @@ def _piped(line: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_closed_pipe_keeps_the_status_of_the_answer() -> None:
+def test_a_closed_pipe_keeps_the_status() -> None:
     done = _piped('kscope triage prod-eu.yaml -q -o wide | head -1; echo "${PIPESTATUS[0]}"')
     assert done.stdout == "3 causes hold 40 pods.\n1\n"
     assert done.stderr == ""
 
 
-def test_a_closed_pipe_ends_a_timeline_without_a_word() -> None:
+def test_a_closed_pipe_ends_a_timeline() -> None:
     file = SCENARIOS / "checkout-surge.yaml"
     done = _piped(
         f'kscope simulate {file} -o ndjson | head -1 | cut -c1-9; echo "${{PIPESTATUS[0]}}"'

@@ -59,7 +59,7 @@ def test_signs_follow_the_locale() -> None:
 
 
 @pytest.mark.parametrize(("columns", "width"), [("60", 60), ("300", 100), ("x", 100)])
-def test_width_is_that_of_the_terminal_at_most_100(columns: str, width: int) -> None:
+def test_width_is_at_most_100_columns(columns: str, width: int) -> None:
     screen = Screen(io.StringIO(), io.StringIO(), {"COLUMNS": columns})
     assert screen.paper().width == width
 
@@ -70,7 +70,7 @@ def test_a_table_below_60_columns_becomes_lines() -> None:
     assert [line.text for line in paper.lines] == ["pod: web-0", "why: memory is short"]
 
 
-def test_a_cell_that_is_too_wide_is_wrapped_whole() -> None:
+def test_a_wide_cell_is_wrapped_whole() -> None:
     paper = Paper(width=60)
     paper.table([["POD", "WHY"], ["web-0", "word " * 20]])
     assert max(len(line.text) for line in paper.lines) <= 60
@@ -108,7 +108,7 @@ def test_runs_of_names_are_folded(names: list[str], text: str) -> None:
     assert folded(names) == text
 
 
-def test_a_name_that_begins_a_sentence_keeps_its_letters() -> None:
+def test_a_leading_name_keeps_its_letters() -> None:
     assert first_small("Add a node") == "add a node"
     assert first_small("PVC data waits") == "PVC data waits"
 
