@@ -11,6 +11,8 @@ export class PodPath {
     this.path = signal(null);
     /** What came of its changes in forks, null while that is not known. @type {import("@preact/signals").Signal<any[] | null>} */
     this.trials = signal(null);
+    /** The pod whose changes were asked about. */
+    this.asked = "";
     /** What the server said instead of an answer. */
     this.problem = signal("");
     this.key = "";
@@ -28,7 +30,7 @@ export class PodPath {
       if (key === this.key) return;
       const isOther = this.path.value?.pod !== id;
       this.key = key;
-      if (isOther) [this.path.value, this.trials.value] = [null, null];
+      if (isOther) [this.path.value, this.trials.value, this.asked] = [null, null, ""];
       if (!isOther && !past && this.timer) return;
       clearTimeout(this.timer ?? undefined);
       this.timer = setTimeout(() => this.#ask(), isOther || past ? 0 : REST_MS);
@@ -48,7 +50,7 @@ export class PodPath {
       this.path.value = path;
       this.problem.value = "";
       // Forks take a while, and say the same of a path that has ended.
-      if (!path.open && this.trials.value === null) void this.#try(id, `pods/${address}/path/trials/`, path);
+      if (!path.open && this.asked !== id) void this.#try(id, `pods/${address}/path/trials/`, path);
     } catch (error) {
       if (this.key !== key) return;
       this.path.value = null;
@@ -58,6 +60,7 @@ export class PodPath {
 
   /** Ask what its changes come to in forks; without an answer the limits stand. */
   async #try(id, address, {seq, shorter}) {
+    this.asked = id;
     if (!shorter?.some(({commands}) => commands.length > 0)) return;
     const answer = await this.session.api.get(address, {seq}).catch(() => null);
     if (answer && this.session.selection.pod.value === id) this.trials.value = answer.tried;
