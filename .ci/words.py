@@ -23,6 +23,9 @@ from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 from django.utils.translation.template import templatize
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from kscope.documents.messages import document_messages
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCALE = ROOT / "kscope" / "locale"
 PACKAGES = ("engine", "kscope", "scheduling", "volumes", "kube")
@@ -119,6 +122,8 @@ def server_words() -> Iterator[Found]:
             # What is not a tag becomes rows of X, which may stand at any depth.
             code = templatize(path.read_text(), origin=str(path))
             yield from python_words(path, "\n".join(map(str.strip, code.splitlines())))
+    for path, text, comments in document_messages(ROOT):
+        yield path, "gettext", text, comments
 
 
 def python_words(path: Path, code: str) -> Iterator[Found]:
@@ -129,6 +134,8 @@ def python_words(path: Path, code: str) -> Iterator[Found]:
         numbers = KEYWORDS[function]
         if isinstance(messages, str):
             yield name, function, messages, comments
+            continue
+        if messages is None:  # what the code looks up is no literal; a test says where it may
             continue
         wanted = [each[0] if isinstance(each, tuple) else each for each in numbers or (1,)]
         chosen = [messages[number - 1] for number in wanted]

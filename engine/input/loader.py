@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
+from typing import Any, cast
 
 from engine.api_server.admission.setup_fault import SetupFault
 from engine.api_server.validation.kinds import is_known
@@ -50,6 +51,7 @@ from engine.objects.documents import (
     Document,
     DocumentError,
     Limits,
+    Path,
     find_lines,
     read_documents,
     read_path,

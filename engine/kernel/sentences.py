@@ -140,7 +140,9 @@ def say(pattern: LiteralString, /, **places: Argument) -> Sentence:
     return made(pattern, places)
 
 
-def say_count(one: LiteralString, many: LiteralString, count: int, /, **places: Argument) -> Sentence:
+def say_count(
+    one: LiteralString, many: LiteralString, count: int, /, **places: Argument
+) -> Sentence:
     """*one* if *count* is 1, else *many*; both may have a place `{count}`.
 
     Raises ValueError for a place that is missing in *many*, or not in it.

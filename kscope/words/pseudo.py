@@ -16,7 +16,9 @@ OPEN, CLOSE = "⟦", "⟧"
 FILL = "~"
 _ACCENTS = str.maketrans("aeiouycnszAEIOUYCNSZ", "áéíóúýçñšžÁÉÍÓÚÝÇÑŠŽ")
 # What has to stay as it is: places, elements, and those of Python and of HTML.
-_KEPT = re.compile(r"(\{\w*\}|</?\w+[^>]*>|%\(\w+\)[sd]|%[sd%]|&\w+;)")
+_KEPT = re.compile(
+    r"(\{\w*\}|</?\w+[^>]*>|%\(\w+\)[sd]|%[sd%]|&\w+;|\]\((?:\?[^()]*|[^()\s]+)\)|`[^`]+`)"
+)
 _EVERY = 3
 
 

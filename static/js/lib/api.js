@@ -86,6 +86,12 @@ export async function readJson(url) {
   return response?.ok ? response.json() : null;
 }
 
+/** The text at an address, or null if it cannot be read. */
+export async function readText(url) {
+  const response = await fetch(url).catch(() => null);
+  return response?.ok ? response.text() : null;
+}
+
 /** The file at an address as a `data:` address, or "" if it cannot be read. @returns {Promise<string>} */
 export async function readDataUrl(url) {
   const response = await fetch(url).catch(() => null);

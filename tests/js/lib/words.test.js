@@ -64,5 +64,8 @@ test("lists, sentences and clauses have their separators", () => {
 });
 
 test("a label stands alone where nothing is said of it", () => {
-  assert.deepEqual([labelled("web", "no node"), labelled("web", ""), labelled("web", 0)], ["web: no node", "web", "web: 0"]);
+  assert.deepEqual(
+    [labelled("web", "no node"), labelled("web", ""), labelled("web", 0)],
+    ["web: no node", "web", "web: 0"],
+  );
 });

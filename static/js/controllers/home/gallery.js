@@ -1,3 +1,4 @@
+import {readText} from "../../lib/api.js";
 import {element} from "../../lib/dom.js";
 
 const PAUSE_MS = 200;
@@ -9,9 +10,9 @@ export function connectGallery(form) {
   const look = async () => {
     const mine = ++asked;
     const address = `${form.getAttribute("action")}?${new URLSearchParams(fieldsOf(form))}`;
-    const answer = await fetch(address).catch(() => null);
-    if (!answer?.ok || mine !== asked) return;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = await readText(address);
+    if (text === null || mine !== asked) return;
+    const page = new DOMParser().parseFromString(text, "text/html");
     element("#found").replaceWith(foundIn(page));
     history.replaceState(null, "", address);
   };

@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {element} from "../../lib/dom.js";
 import {Replay} from "../../model/home/replay.js";
 import {podUnder} from "../../model/home/stage.js";
@@ -94,7 +95,7 @@ export class Living {
   #label() {
     const use = this.button.querySelector("use");
     use?.setAttribute("href", this.isPlaying ? "#pause" : "#play");
-    this.button.setAttribute("aria-label", this.isPlaying ? "Pause the picture" : "Play the picture");
+    this.button.setAttribute("aria-label", this.isPlaying ? gettext("Pause the picture") : gettext("Play the picture"));
   }
 
   #press(event) {
@@ -119,5 +120,5 @@ export class Living {
 }
 
 function told({pod, node}) {
-  return node === null ? `${pod} fits nowhere and waits` : `${pod} gets ${node}`;
+  return node === null ? gettext("{pod} fits nowhere and waits", {pod}) : gettext("{pod} gets {node}", {pod, node});
 }

@@ -105,7 +105,7 @@ function siteEntries() {
     about: gettext("theme"),
     run: () => theme instanceof HTMLElement && theme.click(),
   };
-  const picture = {title: "Save a picture", about: "of this page, or print it", run: offerPictures};
+  const picture = {title: gettext("Save a picture"), about: gettext("of this page, or print it"), run: offerPictures};
   return [...links, change, picture];
 }
 

@@ -25,14 +25,16 @@ export function drawingOf(element, about) {
   draw(element, drawn, drawing);
   const caption = captionLines(about, width - 2 * MARGIN, MARGIN + Math.ceil(box.height) + LINE + 4);
   const height = MARGIN + Math.ceil(box.height) + LINE * (caption.childElementCount + 1);
-  const svg = /** @type {SVGSVGElement} */ (svgElement("svg", {width, height, viewBox: `0 0 ${width} ${height}`}));
+  const svg = /** @type {SVGSVGElement} */ (
+    svgElement("svg", {width, height, viewBox: [0, 0, width, height].join(" ")})
+  );
   svg.append(defs, svgElement("rect", {width, height, fill: groundOf(element)}), drawn, caption);
   return {svg, width, height, isVector: drawing.isVector};
 }
 
 function captionLines(about, most, top) {
   const style = getComputedStyle(document.body);
-  const [strong, plain] = ["600", "400"].map((weight) => `${weight} ${SIZE}px ${style.fontFamily}`);
+  const [strong, plain] = ["600", "400"].map((weight) => [weight, `${SIZE}px`, style.fontFamily].join(" "));
   const lines = [
     ...wrapped(about.title, most, widthIn(strong)).map((text) => ({text, weight: 600})),
     ...wrapped(captionOf(about), most, widthIn(plain)).map((text) => ({text, weight: 400})),

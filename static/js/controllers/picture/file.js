@@ -1,4 +1,5 @@
 /** A drawing as a file: SVG, which names its fonts, or PNG, whose fonts are drawn. */
+import {gettext} from "../../lib/words.js";
 import {readDataUrl} from "../../lib/api.js";
 import {svgElement} from "./inlined.js";
 
@@ -35,7 +36,7 @@ export function save(file, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-const TOO_LARGE = "The picture is too large for this browser.";
+const TOO_LARGE = gettext("The picture is too large for this browser.");
 
 function asText(svg) {
   return new XMLSerializer().serializeToString(svg);

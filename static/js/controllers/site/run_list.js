@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {render} from "preact";
 
 import {html} from "../../lib/html.js";
@@ -49,7 +50,10 @@ export class RunList {
     if (!answer) return;
     const histogram = new Histogram();
     histogram.reset(answer);
-    replace(cell("trend"), html`<${Trend} histogram=${histogram} title=${`Events of ${run.name}`} />`);
+    replace(
+      cell("trend"),
+      html`<${Trend} histogram=${histogram} title=${gettext("Events of {name}", {name: run.name})} />`,
+    );
   }
 }
 

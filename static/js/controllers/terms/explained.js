@@ -2,13 +2,13 @@ import {Terms, stopOf, wordAfter} from "../../model/terms/terms.js";
 import {Tip} from "../../views/terms/tip.js";
 
 /** Where words stand alone: headings of tables and sections, names of facts and states. */
-const PLACES =
+const PLACES_SELECTOR =
   "main th, main dt, main h2, main h3, main .legend li, main .legend span, main .state, main td ol li, main svg.dia .s text";
 /** The cards of nodes repeat the same words for each node, and the glossary explains its own. */
-const REPEATED = ".meters dt, .glossary *";
-const ACTIVE = "a[href], button, summary, input, select, [role=button]";
+const REPEATED_SELECTOR = ".meters dt, .glossary *";
+const ACTIVE_SELECTOR = "a[href], button, summary, input, select, [role=button]";
 /** The words of one of these are one stop of Tab; arrow keys lead from one to the next. */
-const GROUPS = "thead, tbody, tfoot, dl, .legend, main > *, main";
+const GROUPS_SELECTOR = "thead, tbody, tfoot, dl, .legend, main > *, main";
 const OPEN_MS = 250;
 const CLOSE_MS = 150;
 const LOOK_MS = 400;
@@ -55,18 +55,18 @@ class Explained {
   #look() {
     if (document.hidden) return;
     if (this.tip.of?.isConnected === false) this.tip.hide();
-    for (const element of document.querySelectorAll(PLACES)) this.#mark(element);
-    for (const group of document.querySelectorAll(GROUPS)) this.#stops(group);
+    for (const element of document.querySelectorAll(PLACES_SELECTOR)) this.#mark(element);
+    for (const group of document.querySelectorAll(GROUPS_SELECTOR)) this.#stops(group);
   }
 
   #mark(element) {
     const text = ownText(element);
     if (this.seen.get(element) === text) return;
     this.seen.set(element, text);
-    const isAlone = text !== "" && !element.closest(".vh") && !element.matches(REPEATED);
+    const isAlone = text !== "" && !element.closest(".vh") && !element.matches(REPEATED_SELECTOR);
     const isWord = isAlone && this.terms.find(text) !== null;
-    const inActive = element.closest(ACTIVE);
-    const isPart = (inActive && inActive !== element) || element.querySelector(ACTIVE);
+    const inActive = element.closest(ACTIVE_SELECTOR);
+    const isPart = (inActive && inActive !== element) || element.querySelector(ACTIVE_SELECTOR);
     if (!isWord) unmark(element);
     else element.setAttribute("data-explained", isPart ? "part" : "stop");
   }
@@ -84,7 +84,7 @@ class Explained {
 
   #wordsOf(group) {
     const words = group.querySelectorAll('[data-explained="stop"]');
-    return [...words].filter((word) => word.closest(GROUPS) === group);
+    return [...words].filter((word) => word.closest(GROUPS_SELECTOR) === group);
   }
 
   #point(target) {
@@ -120,7 +120,7 @@ class Explained {
     const word = event.target instanceof Element ? event.target.closest('[data-explained="stop"]') : null;
     if (!word || word !== event.target) return;
     if (event.key === "Enter") location.assign(`/glossary/#${this.#termOf(word)?.anchor ?? ""}`);
-    const words = this.#wordsOf(word.closest(GROUPS));
+    const words = this.#wordsOf(word.closest(GROUPS_SELECTOR));
     const next = wordAfter(event.key, words.indexOf(word), words.length);
     if (next === null) return;
     event.preventDefault();

@@ -80,8 +80,12 @@ const BINDING = {
         ]),
   ],
   leave: (_, {event, since}) => [
-    terms([["gone", event.object, "changed"], since !== null && ["evicted at", `${moment(since)} s`]]),
-    note("A victim keeps its place until it has ended. The room that it leaves comes too late for the attempt before."),
+    terms([[gettext("gone"), event.object, "changed"], since !== null && [gettext("evicted at"), timeText(since)]]),
+    note(
+      gettext(
+        "A victim keeps its place until it has ended. The room that it leaves comes too late for the attempt before.",
+      ),
+    ),
   ],
 };
 

@@ -97,8 +97,7 @@ function explainAct({causes, headline, report}) {
   if (causes.length > 0)
     return {number: count(causes.length), title: gettext("Explain what is stuck"), words: headline, isMain: true};
   const lacksNodes = report?.questions?.some(({name}) => name === "no-nodes");
-  if (lacksNodes)
-    return {number: "", title: gettext("Nothing can be said about pods"), words: headline, isMain: false};
+  if (lacksNodes) return {number: "", title: gettext("Nothing can be said about pods"), words: headline, isMain: false};
   return {number: "", title: gettext("Nothing is stuck"), words: gettext("see what was looked at"), isMain: false};
 }
 

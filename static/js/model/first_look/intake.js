@@ -1,15 +1,15 @@
 /** What the report on an import says beside the objects that were read: questions, placeholders, what was skipped. */
-import {count} from "../shared/format.js";
+import {gettext, labelled, ngettext, sentences} from "../../lib/words.js";
 
 /** How many of each are shown before the rest is counted. */
 const SHOWN = 12;
 
 const TITLES = {
-  questions: "Open questions",
-  placeholders: "Assumed, because these files do not hold it",
-  sources: "Recognised",
-  unknown: "Unknown fields",
-  skipped: "Skipped",
+  questions: gettext("Open questions"),
+  placeholders: gettext("Assumed, because these files do not hold it"),
+  sources: gettext("Recognised"),
+  unknown: gettext("Unknown fields"),
+  skipped: gettext("Skipped"),
 };
 
 /** The parts of the report that have something to say: [{title, rows, more}]; each row is a sentence. */
@@ -18,7 +18,7 @@ export function intakeParts(report) {
   const parts = [
     part(
       TITLES.questions,
-      (report.questions ?? []).map(({text, answer}) => `${text} ${answer}`),
+      (report.questions ?? []).map(({text, answer}) => sentences([text, answer])),
     ),
     part(
       TITLES.placeholders,
@@ -27,7 +27,7 @@ export function intakeParts(report) {
     ),
     part(
       TITLES.sources,
-      Object.entries(report.sources ?? {}).map(([name, what]) => `${name} is ${what}.`),
+      Object.entries(report.sources ?? {}).map(([name, what]) => gettext("{name} is {what}.", {name, what})),
     ),
     part(TITLES.unknown, report.unknown_fields ?? []),
     part(TITLES.skipped, (report.skipped ?? []).map(skippedWords), report.skipped_count),
@@ -37,9 +37,13 @@ export function intakeParts(report) {
 
 function part(title, rows, number = rows.length) {
   const more = number - Math.min(rows.length, SHOWN);
-  return {title, rows: rows.slice(0, SHOWN), more: more > 0 ? `${count(more)} more are not shown here.` : ""};
+  return {
+    title,
+    rows: rows.slice(0, SHOWN),
+    more: more > 0 ? ngettext("{count} more is not shown here.", "{count} more are not shown here.", more) : "",
+  };
 }
 
 function skippedWords({file, document, why}) {
-  return document ? `${file}, document ${document}: ${why}` : `${file}: ${why}`;
+  return labelled(document ? gettext("{file}, document {number}", {file, number: document}) : file, why);
 }

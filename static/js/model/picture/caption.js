@@ -1,5 +1,6 @@
 /** What stands below a saved picture, and the name of its file. */
-import {count, moment} from "../shared/format.js";
+import {gettext} from "../../lib/words.js";
+import {count, timeText} from "../shared/format.js";
 
 /**
  * Where a picture is from: run, page, event and instant; on a page without a run only the page.
@@ -7,9 +8,11 @@ import {count, moment} from "../shared/format.js";
  * @param {{page: string, run?: {id: number, name: string} | null, seq?: number | null, at?: number | null}} from
  */
 export function captionOf({page, run = null, seq = null, at = null}) {
-  if (!run) return `${page} · kscope`;
-  const name = `${run.name} · run ${run.id} · ${page}`;
-  return seq === null || at === null ? name : `${name} · event ${count(seq)} at ${moment(at)} s`;
+  if (!run) return gettext("{page} · kscope", {page});
+  const place = {name: run.name, id: run.id, page};
+  if (seq === null || at === null) return gettext("{name} · run {id} · {page}", place);
+  const instant = {seq: count(seq), time: timeText(at)};
+  return gettext("{name} · run {id} · {page} · event {seq} at {time}", {...place, ...instant});
 }
 
 /**

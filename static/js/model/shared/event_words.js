@@ -137,7 +137,9 @@ export function eventText({kind, message = "", by = null}) {
   if (by && EVICTIONS.has(kind)) {
     const {key} = parseId(by);
     if (message) return message.replace(UID, () => gettext("pod {key}", {key}));
-    return kind === "PodEvicted" ? gettext("it has to leave its node for {key}", {key}) : gettext("it is going to be disrupted for {key}", {key});
+    return kind === "PodEvicted"
+      ? gettext("it has to leave its node for {key}", {key})
+      : gettext("it is going to be disrupted for {key}", {key});
   }
   return message || TEXTS[kind] || WRITES.find(([end]) => kind.endsWith(end))?.[1] || "";
 }

@@ -1,4 +1,5 @@
 /** What would have shortened a path, in words; docs/timeline.md has the names of the changes. */
+import {gettext, listText} from "../../lib/words.js";
 import {duration, parseId} from "../shared/format.js";
 
 /** More are not worth reading. */
@@ -6,17 +7,18 @@ const SHOWN = 5;
 const NAMED = 3;
 
 const TITLES = {
-  grace: ({objects, amount}) => `A grace of ${amount} s for ${listed(objects)}`,
-  priority: ({objects, amount}) => `A priority of ${amount}, above ${listed(objects)}`,
-  node: () => "One more node with room for it",
-  gate: () => "Its scheduling gates removed at once",
-  queue: () => "A priority above the pods before it in the queue",
-  backoff: () => "A shorter backoff: the room was there",
-  volume: () => "Volumes that are bound before the pod comes",
-  attach: () => "A volume that attaches at once",
-  kubelet: () => "A kubelet that looks again at once",
-  mount: () => "A volume that mounts at once",
-  start: () => "Images that are on the node, and containers that start at once",
+  grace: ({objects, amount}) => gettext("A grace of {amount} s for {objects}", {amount, objects: listed(objects)}),
+  priority: ({objects, amount}) =>
+    gettext("A priority of {amount}, above {objects}", {amount, objects: listed(objects)}),
+  node: () => gettext("One more node with room for it"),
+  gate: () => gettext("Its scheduling gates removed at once"),
+  queue: () => gettext("A priority above the pods before it in the queue"),
+  backoff: () => gettext("A shorter backoff: the room was there"),
+  volume: () => gettext("Volumes that are bound before the pod comes"),
+  attach: () => gettext("A volume that attaches at once"),
+  kubelet: () => gettext("A kubelet that looks again at once"),
+  mount: () => gettext("A volume that mounts at once"),
+  start: () => gettext("Images that are on the node, and containers that start at once"),
 };
 
 /** The changes to show, the largest first, each with its title and what came of it in a fork: null if it was not tried. */
@@ -30,12 +32,15 @@ export function changesShown({shorter}, trials) {
 
 /** How much a change saves, and how that is known. */
 export function savedWords({saves, tried}) {
-  if (!tried) return `at most ${duration(saves)}, read from the record`;
-  if (tried.refusal) return `at most ${duration(saves)}; a fork refused it: ${tried.refusal}`;
-  if (tried.saves === null) return "tried in a fork: the pod was not bound";
-  if (tried.saves > 0) return `tried in a fork: bound ${duration(tried.saves)} sooner, to ${tried.node}`;
-  if (tried.saves < 0) return `tried in a fork: bound ${duration(-tried.saves)} later, to ${tried.node}`;
-  return "tried in a fork: it changes nothing";
+  if (!tried) return gettext("at most {time}, read from the record", {time: duration(saves)});
+  if (tried.refusal)
+    return gettext("at most {time}; a fork refused it: {refusal}", {time: duration(saves), refusal: tried.refusal});
+  if (tried.saves === null) return gettext("tried in a fork: the pod was not bound");
+  if (tried.saves > 0)
+    return gettext("tried in a fork: bound {time} sooner, to {node}", {time: duration(tried.saves), node: tried.node});
+  if (tried.saves < 0)
+    return gettext("tried in a fork: bound {time} later, to {node}", {time: duration(-tried.saves), node: tried.node});
+  return gettext("tried in a fork: it changes nothing");
 }
 
 /** What a fork that is opened with the change promises: see Commands.tryInFork. */
@@ -46,5 +51,7 @@ export function promiseOf({title, tried}) {
 function listed(ids) {
   const names = ids.map((id) => parseId(id).name);
   const rest = names.length - NAMED;
-  return rest > 0 ? `${names.slice(0, NAMED).join(", ")} and ${rest} more` : names.join(", ");
+  return rest > 0
+    ? gettext("{names} and {rest} more", {names: listText(names.slice(0, NAMED)), rest})
+    : listText(names);
 }

@@ -14,18 +14,20 @@ export function FilmStrips({player}) {
   const cells = cellsOf(player.film.value, player.picture.value, player.only.value);
   const {chosen} = player.picture.value.far;
   return html`
-    <div class="fm-strips" data-picture=${gettext("Nodes")} tabindex="0" role="region" aria-label=${gettext("Nodes")}>${nodes.zones().map(
-      ({zone, names}) => html`
+    <div class="fm-strips" data-picture=${gettext("Nodes")} tabindex="0" role="region" aria-label=${gettext("Nodes")}>${nodes
+      .zones()
+      .map(
+        ({zone, names}) => html`
       <section key=${zone} aria-label=${zoneLabel(zone)}><h3>${zoneTitle(zone)}<small>${count(names.length)}</small></h3>
         <${Strip} zone=${zone} names=${names} cells=${cells} />
         ${chosen !== undefined && names.includes(chosen) && html`<${Card} player=${player} name=${chosen} />`}</section>`,
-    )}</div>`;
+      )}</div>`;
 }
 
 function Strip({zone, names, cells}) {
   const shown = names.map((name) => {
     const {cell, ring} = cells.get(name) ?? {cell: ".", ring: false};
-    return {fill: COLOURS[cell], ring: ring ? "var(--ink)" : null, title: name};
+    return {fill: FILL_STYLES[cell], ring: ring ? "var(--ink)" : null, title: name};
   });
   const fits = names.filter((name) => cells.get(name)?.cell === "f").length;
   const label = labelled(
@@ -35,7 +37,7 @@ function Strip({zone, names, cells}) {
   return html`<${CellStrip} cells=${shown} size=${CELL} label=${label} />`;
 }
 
-const COLOURS = {
+const FILL_STYLES = {
   f: "var(--settled)",
   x: "color-mix(in srgb, var(--stuck) 62%, var(--surface))",
   n: "var(--working)",

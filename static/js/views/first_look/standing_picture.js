@@ -64,7 +64,8 @@ function Strip({nodes}) {
 
 /** The shade says how much of the memory is requested. */
 function shade({memory}) {
-  return `color-mix(in srgb, var(--held) ${Math.min(100, Math.round(memory ?? 0))}%, var(--meter-allocatable))`;
+  const style = `color-mix(in srgb, var(--held) ${Math.min(100, Math.round(memory ?? 0))}%, var(--meter-allocatable))`;
+  return style;
 }
 
 function cellTitle({name, note, memory}) {

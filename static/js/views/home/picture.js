@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {
   QUEUES,
   bindingPlace,
@@ -94,7 +95,7 @@ export class Picture {
       width: box.width - 12,
     });
     const look = attempt.node === null ? colours.stuck : colours.settled;
-    const words = `${attempt.fit} of ${attempt.of} nodes fit`;
+    const words = gettext("{fit} of {all} nodes fit", {fit: attempt.fit, all: attempt.of});
     this.#text(words, middle, box.y + box.head + 36, {colour: look.ink, align: "center", width: box.width - 8});
     for (const [i, cell] of filterCells(box, nodes.length).entries()) this.#cell(cell, attempt.cells[i] ?? null);
   }
@@ -118,14 +119,14 @@ export class Picture {
     const {colours} = this;
     const middle = box.x + box.width / 2;
     if (attempt.node === null) {
-      this.#text("not reached", middle, box.y + box.head + 36, {
+      this.#text(gettext("not reached"), middle, box.y + box.head + 36, {
         colour: colours.ink3,
         align: "center",
         width: box.width - 8,
       });
       return;
     }
-    const words = attempt.fit === 1 ? "the only one" : `best of ${attempt.fit}`;
+    const words = attempt.fit === 1 ? gettext("the only one") : gettext("best of {fit}", {fit: attempt.fit});
     this.#text(attempt.node, middle, box.y + box.head + 20, {
       colour: colours.ink,
       strong: true,
@@ -151,7 +152,7 @@ export class Picture {
       this.#text(pod.name.split("/")[1], x + 12, y + 4, {colour: colours.ink2, width: box.width - 38});
     }
     if (list.length > 0) return;
-    this.#text("nobody now", box.x + (this.narrow ? 8 : 14), box.y + box.head + 22, {
+    this.#text(gettext("nobody now"), box.x + (this.narrow ? 8 : 14), box.y + box.head + 22, {
       colour: colours.ink3,
       width: box.width - 16,
     });

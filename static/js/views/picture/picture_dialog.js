@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {useEffect, useRef, useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
@@ -18,22 +19,22 @@ export function PictureDialog({pictures, onClose, onPrint}) {
   };
   return html`
     <dialog class="dialog pictures" aria-labelledby="pictures-title" ref=${dialog} onClose=${onClose}><form method="dialog">
-      <h2 id="pictures-title">Save a picture</h2>
+      <h2 id="pictures-title">${gettext("Save a picture")}</h2>
       ${
         pictures.length === 0
-          ? html`<p class="small soft">This page has no picture now. Print it instead.</p>`
-          : html`<p class="small soft">With the run, the event and the link below it.</p>
+          ? html`<p class="small soft">${gettext("This page has no picture now. Print it instead.")}</p>`
+          : html`<p class="small soft">${gettext("With the run, the event and the link below it.")}</p>
             <ul>${pictures.map(
               (picture, place) => html`<li key=${place}><span>${picture.title}</span>
-              ${picture.isVector && html`<button class="btn" type="button" aria-label=${`Save ${picture.title} as SVG`} onClick=${saving(picture, "svg")}>SVG</button>`}
-              <button class="btn" type="button" aria-label=${`Save ${picture.title} as PNG`} onClick=${saving(picture, "png")}>PNG</button></li>`,
+              ${picture.isVector && html`<button class="btn" type="button" aria-label=${gettext("Save {title} as SVG", {title: picture.title})} onClick=${saving(picture, "svg")}>SVG</button>`}
+              <button class="btn" type="button" aria-label=${gettext("Save {title} as PNG", {title: picture.title})} onClick=${saving(picture, "png")}>PNG</button></li>`,
             )}</ul>`
       }
       <p class="small tinted f-stuck" role="alert">${problem}</p>
-      <div class="does"><button class="btn" type="button" onClick=${printing}>Print the page</button><button class="btn primary">Close</button></div></form></dialog>`;
+      <div class="does"><button class="btn" type="button" onClick=${printing}>${gettext("Print the page")}</button><button class="btn primary">${gettext("Close")}</button></div></form></dialog>`;
 }
 
 /** The button that opens it. */
 export function PictureButton() {
-  return html`<button class="btn icon" type="button" data-save-picture aria-haspopup="dialog" aria-label="Save a picture" title="Save a picture of this page, or print it"><svg viewBox="0 0 12 12" aria-hidden="true"><use href="#picture" /></svg></button>`;
+  return html`<button class="btn icon" type="button" data-save-picture aria-haspopup="dialog" aria-label=${gettext("Save a picture")} title=${gettext("Save a picture of this page, or print it")}><svg viewBox="0 0 12 12" aria-hidden="true"><use href="#picture" /></svg></button>`;
 }

@@ -1,3 +1,4 @@
+import {gettext} from "../../lib/words.js";
 import {html} from "../../lib/html.js";
 import {Mark} from "../shared/mark.js";
 
@@ -9,8 +10,8 @@ export function AnswerBanner({session}) {
   const {words, proof} = session.answer;
   if (!words.value) return null;
   return html`
-    <div class="runanswer" role="status"><${Mark} name="ok" family="settled" /><p><b>Answer</b> ${words}
-      ${" "}${proof.value && html`<a href=${hrefOf(session, proof.value)}>See it happen</a>`}</p></div>`;
+    <div class="runanswer" role="status"><${Mark} name="ok" family="settled" /><p><b>${gettext("Answer")}</b> ${words}
+      ${" "}${proof.value && html`<a href=${hrefOf(session, proof.value)}>${gettext("See it happen")}</a>`}</p></div>`;
 }
 
 function hrefOf(session, {seq, object}) {

@@ -123,12 +123,14 @@ function Cards({session, nodes, picked}) {
   )}</div>`;
 }
 
+const HERE_STYLE = "color-mix(in srgb, var(--settled) 36%, var(--surface))";
+
 /** One cell per node: dark where a pod is elsewhere. */
 function Strip({nodes, picked}) {
   const cells = nodes.map(({name, pods}) => {
     const elsewhere = pods.filter((pod) => pod.elsewhere).length;
     return {
-      fill: elsewhere > 0 ? "var(--ink)" : "color-mix(in srgb, var(--settled) 36%, var(--surface))",
+      fill: elsewhere > 0 ? "var(--ink)" : HERE_STYLE,
       ring: pods.some(({pod}) => pod === picked) ? "var(--focus)" : null,
       title: labelled(
         name,

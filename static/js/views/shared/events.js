@@ -3,7 +3,7 @@ import {useRef} from "preact/hooks";
 import {html} from "../../lib/html.js";
 import {gettext, ngettext} from "../../lib/words.js";
 import {eventText, withEvictors} from "../../model/shared/event_words.js";
-import {author, count, moment, parseId} from "../../model/shared/format.js";
+import {author, moment, parseId} from "../../model/shared/format.js";
 import {useRowsInSight} from "./in_sight.js";
 import {CycleLink, FilmLink, ObjectLink} from "./links.js";
 

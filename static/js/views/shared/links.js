@@ -34,7 +34,9 @@ export function InsideLink({session, id}) {
   const href = tried
     ? session.href("inside-scheduler", {...none, pod: id})
     : session.href("inside-volumes", {...none, ...(kind === "node" ? {node: key} : {[kind]: id})});
-  const words = tried ? gettext("Its newest scheduling cycle, step by step") : gettext("What was done about its volumes, step by step");
+  const words = tried
+    ? gettext("Its newest scheduling cycle, step by step")
+    : gettext("What was done about its volumes, step by step");
   return html`<a class="btn" href=${href} title=${words}>${gettext("Inside")}</a>`;
 }
 
@@ -48,7 +50,9 @@ export function CycleLink({session, cycle, pod, children}) {
 export function FilmLink({session, pod, cycle = null, until = null, step = null}) {
   const href = session.href("film", {cycle, until, step, pod, claim: null, seq: null});
   const title =
-    cycle === null ? gettext("Film of the scheduling cycle of {pod}", {pod: pod.slice("pod/".length)}) : gettext("Film of cycle {cycle}", {cycle});
+    cycle === null
+      ? gettext("Film of the scheduling cycle of {pod}", {pod: pod.slice("pod/".length)})
+      : gettext("Film of cycle {cycle}", {cycle});
   return html`<a class="film-link" href=${href} title=${title} aria-label=${title}>${gettext("Film")}</a>`;
 }
 

@@ -68,7 +68,7 @@ function Shorter({session, trace, path}) {
   const changes = changesShown(path, trace.podPath.trials.value);
   if (changes.length === 0) return null;
   return html`
-    <section><h3>What would have shortened it</h3><ul class="would">${changes.map(
+    <section><h3>${gettext("What would have shortened it")}</h3><ul class="would">${changes.map(
       (change) => html`
       <li key=${`${change.name} ${change.objects}`}><span>${change.title}<span class="mute">${savedWords(change)}</span></span>
         ${change.seq !== null && change.commands.length > 0 && html`<${TryInFork} session=${session} id=${path.pod} commands=${change.commands} seq=${change.seq} trial=${promiseOf(change)} />`}</li>`,

@@ -33,7 +33,7 @@ test("texts of a page come from the catalogue", () => {
 
 test("names, keys and code are no texts", () => {
   passes(catalogue, [
-    "html`<p class=\"small mute\"><code>spec.nodeName</code> <kbd>Space</kbd></p>`",
+    'html`<p class="small mute"><code>spec.nodeName</code> <kbd>Space</kbd></p>`',
     'html`<p class=${isOn ? "on strong" : ""}>${gettext("Hello")}</p>`',
     'html`<b>PreFilter</b> <i>Bound</i> <input placeholder="Gate=true" />`',
     'x.querySelector("main > p")',
@@ -70,7 +70,12 @@ test("an element has one message beside others", () => {
 
 test("a message is a literal and whole", () => {
   fails(whole, "literal", ["gettext(text)", "gettext(`a ${b}`)"]);
-  fails(whole, "fragment", ['gettext(" and more")', 'gettext(", or")', 'gettext("pod{s}", {s})', 'gettext("{a}{b}", {a, b})']);
+  fails(whole, "fragment", [
+    'gettext(" and more")',
+    'gettext(", or")',
+    'gettext("pod{s}", {s})',
+    'gettext("{a}{b}", {a, b})',
+  ]);
   fails(whole, "name", ['gettext("PreFilter")', 'gettext("Bound")']);
   fails(whole, "plural", ['gettext("{count} pods", {count})']);
 });
