@@ -18,7 +18,7 @@ def test_the_import_map_names_existing_files() -> None:
     match = re.fullmatch(r'<script type="importmap" nonce="n">(.*)</script>', html, re.DOTALL)
     assert match
     imports = json.loads(match[1])["imports"]
-    assert set(imports) == set(MODULES)
+    assert set(imports) == {*MODULES, "#words"}
     for address in imports.values():
         assert finders.find(unquote(address).removeprefix(settings.STATIC_URL)), address
 

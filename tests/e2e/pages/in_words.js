@@ -8,13 +8,18 @@
   const ask = window.fetch;
   window.fetch = async (...question) => {
     const answer = await ask(...question);
-    const copy = answer.clone();
-    copy.text().then(
-      (text) => window.told.push(text),
-      () => {}, // the page has given the question up
-    );
+    keep(answer.clone().body, window.told.push("") - 1);
     return answer;
   };
+
+  async function keep(body, place) {
+    const decoder = new TextDecoder();
+    try {
+      for await (const part of body ?? []) window.told[place] += decoder.decode(part, {stream: true});
+    } catch {
+      // The page has given the question up.
+    }
+  }
 
   /** Short, and the same for all elements of a kind. */
   function selectorOf(element) {
@@ -54,7 +59,12 @@
     while (texts.nextNode()) {
       const {currentNode: node} = texts;
       if (node.parentElement.closest("script, style, noscript, code, kbd, pre, .cm-editor")) continue;
-      found.push([selectorOf(node.parentElement), outside.of(node.data, node.parentElement.closest(BLOCKS))]);
+      const {parentElement: parent} = node;
+      // A name that may break between its words is one text.
+      const isBroken = parent.querySelector(":scope > wbr") !== null;
+      if (isBroken && node !== parent.firstChild) continue;
+      const text = isBroken ? parent.textContent : node.data;
+      found.push([selectorOf(parent), outside.of(text, parent.closest(BLOCKS))]);
     }
     for (const element of document.body.querySelectorAll(ATTRIBUTES.map((name) => `[${name}]`).join())) {
       for (const name of ATTRIBUTES)

@@ -93,8 +93,8 @@ function State({state, family, light, exists, found, onState}) {
 
 /** What the last move was: "30.398 s  In flight → Unschedulable  PodParked ScheduleAttemptFailure"; else `none`. */
 export function LastMove({session, machine, move, none}) {
-  if (!move) return html`<p class="trail">${none}</p>`;
+  if (!move) return html`<p class="trail" title=${none}>${none}</p>`;
   return html`
     <p class="trail"><${EventLink} session=${session} seq=${move.seq}>${timeText(move.at)}<//>${titleOf(machine, move.from)}<span class="sep">→</span>
-      <b>${titleOf(machine, move.to)}</b><span class="cut mute" title=${move.message}>${move.kind} ${move.message}</span></p>`;
+      <b>${titleOf(machine, move.to)}</b><span class="cut mute" title=${`${move.kind} ${move.message}`}>${move.kind} ${move.message}</span></p>`;
 }

@@ -1,7 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, listText, ngettext} from "../../lib/words.js";
+import {gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {MACHINES} from "../../model/machines/diagrams.js";
 import {isPossible, movesOf, stateNow, titleOf} from "../../model/machines/machines.js";
 import {entityOf, nameOf, objectOf, objectsOf} from "../../model/machines/objects.js";
@@ -106,7 +106,7 @@ function Now({session, machine, id, object, here, moves}) {
     );
   const delayed = id && holdWords(id, session.model);
   if (delayed) words.push(delayed);
-  return words.length > 0 && html`<p class="trail now">${words.join(" ")}</p>`;
+  return words.length > 0 && html`<p class="trail now">${sentences(words)}</p>`;
 }
 
 function noMove(machine, {id: {value: id}, status}, entities) {
