@@ -46,14 +46,6 @@ class InstanceType:
     arch: str = "amd64"
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    @property
-    def words(self) -> str:
-        """The type in words: "m5.large: 1.93 CPUs and 6,756 MiB for at most 29 pods"."""
-        cpus = f"{self.allocatable_cpu / 1000:g} CPUs"
-        return (
-            f"{self.name}: {cpus} and {self.allocatable_memory:,} MiB for at most {self.pods} pods"
-        )
-
 
 @lru_cache(maxsize=1)
 def instance_types() -> Mapping[str, InstanceType]:

@@ -102,7 +102,7 @@ def test_bare_objects_of_one_uid_are_a_watch() -> None:
     assert only["metadata"]["labels"] == {"x": "y"}
 
 
-def test_what_controllers_made_is_left_to_those_of_the_run() -> None:
+def test_what_controllers_made_becomes_no_step() -> None:
     owner = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
@@ -132,7 +132,7 @@ def test_what_controllers_made_is_left_to_those_of_the_run() -> None:
     assert header["steps"][0]["patch"] == {"spec": {"replicas": 2}}
 
 
-def test_a_broken_version_is_a_problem_with_its_place() -> None:
+def test_a_broken_version_names_its_place() -> None:
     broken = {**NODE, "status": {"allocatable": {"cpu": "two"}}}
     text = "\n".join(json.dumps(event("ADDED", each)) for each in (NODE, broken))
     (problem,) = load_files([("w.json", text.encode())]).problems

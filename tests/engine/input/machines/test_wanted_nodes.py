@@ -78,7 +78,7 @@ def test_zones_are_taken_in_turn() -> None:
     assert zones == ["a", "b", "a", "b"]
 
 
-def test_a_node_of_the_files_gives_nodes_like_it() -> None:
+def test_a_given_node_makes_nodes_like_it() -> None:
     loaded = load("2xbig:zone=b", POD + NODE)
     one = nodes_of(loaded)[1]
     assert one["metadata"]["name"] == "big-1"
