@@ -64,7 +64,7 @@ def played(loaded: LoadResult, seconds: int = 120) -> Cluster:
     return cluster
 
 
-def test_an_absent_node_has_what_its_pods_ask_for() -> None:
+def test_an_absent_node_has_what_pods_ask() -> None:
     selector = {"disk": "ssd"}
     loaded = load(pod("a", nodeName="gone", nodeSelector=selector), pod("b", nodeName="gone"))
     assert assumed(loaded) == ["Node gone"]
@@ -73,7 +73,7 @@ def test_an_absent_node_has_what_its_pods_ask_for() -> None:
     assert found["metadata"]["labels"] == {"disk": "ssd", "kubernetes.io/hostname": "gone"}
 
 
-def test_pods_on_an_absent_node_stay_and_no_other_joins_them() -> None:
+def test_pods_on_an_absent_node_stay_alone() -> None:
     cluster = played(load(pod("a", nodeName="gone"), pod("new")))
     pods = {
         each.name: each.raw["spec"].get("nodeName", "")
@@ -82,7 +82,7 @@ def test_pods_on_an_absent_node_stay_and_no_other_joins_them() -> None:
     assert pods == {"a": "gone", "new": ""}
 
 
-def test_a_pod_that_was_never_admitted_gets_no_node() -> None:
+def test_a_pod_never_admitted_gets_no_node() -> None:
     raw = pod("a", nodeName="gone")
     del raw["metadata"]["uid"], raw["status"]
     assert assumed(load(raw, node("n1"))) == []
@@ -126,7 +126,7 @@ def test_a_running_pod_without_its_claim_keeps_running() -> None:
     assert found.status["phase"] == "Running"
 
 
-def test_a_restored_claim_of_a_dump_keeps_its_snapshot() -> None:
+def test_a_restored_claim_keeps_its_snapshot() -> None:
     source = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s1"}
     claim = {**BOUND, "spec": {**BOUND["spec"], "dataSource": source}}
     assert "VolumeSnapshot shop/s1" in assumed(load(claim, node("n1")))

@@ -133,7 +133,7 @@ def test_a_support_bundle_is_recognised() -> None:
     assert loaded.sources == {"bundle.tar.gz": "a troubleshoot support bundle"}
 
 
-def test_a_must_gather_and_a_cluster_info_dump_are_recognised(tmp_path: Path) -> None:
+def test_other_bundles_are_recognised(tmp_path: Path) -> None:
     gathered = {
         "must-gather/cluster-scoped-resources/core/nodes/n1.yaml": NODE,
         "must-gather/namespaces/default/core/pods.yaml": PODS,
@@ -154,7 +154,7 @@ def test_a_must_gather_and_a_cluster_info_dump_are_recognised(tmp_path: Path) ->
     assert loaded.sources == {"dump.zip": "a kubectl cluster-info dump"}
 
 
-def test_logs_between_the_lists_of_a_dump_are_left_out() -> None:
+def test_logs_between_lists_are_left_out() -> None:
     logs = b"==== START logs for container c of pod default/a ====\n{x: [\n==== END logs for container c of pod default/a ====\n"
     node = b'{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "n1"}}]}\n'
     assert kinds(load_files([("dump.txt", node + PODS + b"\n" + logs)])) == ["Node", "Pod"]
