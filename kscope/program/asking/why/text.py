@@ -138,7 +138,9 @@ def _simulated(paper: Paper, explained: Explained) -> None:
 
 
 def _evidence(paper: Paper, explained: Explained) -> None:
-    causes = list(explained.answer.causes)
+    # That others share its lot is said where the changes are counted.
+    shared = {each.cause for each in explained.answer.groups}
+    causes = [each for each in explained.answer.causes if each.sentence not in shared]
     rows = list(_node_rows(explained, [each for each in causes if each.nodes and each.plugin]))
     if rows:
         paper.line()
