@@ -89,6 +89,7 @@ check: setup-dev ## format, lint, types, import contracts, unused code, numbers 
 	$(PY) .ci/words.py --check
 	$(PY) .ci/unused.py
 	$(PY) .ci/style.py
+	$(PY) .ci/sentences.py
 	$(PY) .ci/test_names.py
 	$(PY) manage.py check
 	$(PY) manage.py makemigrations --check --dry-run

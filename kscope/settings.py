@@ -375,7 +375,7 @@ USE_I18N = True
 USE_TZ = True
 
 REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["kscope.runs.languages.renderers.SaidRenderer"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "kscope.accounts.authentication.TokenAuthentication",
         "kscope.accounts.authentication.SessionAuthentication",

@@ -21,7 +21,7 @@ from kscope.runs.drive.replay import engine_created
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import KeptEvidence, Run
 from kscope.runs.selectors import run_state_at
-from kscope.runs.triages import triage_keep, triage_known
+from kscope.runs.triages import document_of, triage_keep, triage_known
 from scheduling.process_forks import forks_of
 
 
@@ -57,11 +57,11 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
         )
     known = triage_known(run)
     if known is not None and known.is_whole:
-        yield {**_marked(run, known.document), "is_whole": True}
+        yield {**_marked(run, document_of(known)), "is_whole": True}
         return
     if known is not None:
         # To make the cluster again takes half a minute where it is large.
-        yield {**_marked(run, known.document), "is_whole": False}
+        yield {**_marked(run, document_of(known)), "is_whole": False}
     with collector_paused():
         cluster, evidence = _standing(run)
         found: Triage | None = None

@@ -8,6 +8,7 @@ from engine.diagnosis.report import SEVERITIES, Cause, Diagnosis
 from engine.diagnosis.subjects.pods.placed_pods import placed_pod_causes
 from engine.diagnosis.subjects.scene import Scene
 from engine.framework.names import NOT_MODELLED
+from engine.kernel.sentences import Sentence, say
 from engine.objects.objects import ApiObject, Pod
 
 
@@ -16,17 +17,17 @@ def known_at_once(cluster: Cluster, pod_key: str, pod: ApiObject | None) -> Diag
     if not isinstance(pod, Pod):
         return _short(cluster, pod_key, *absence(cluster, Pod.KIND, pod_key))
     if pod.is_terminated:
-        return _short(cluster, pod_key, "ended", f"It has ended: {pod.phase}.")
+        return _short(cluster, pod_key, "ended", say("It has ended: {phase}.", phase=pod.phase))
     if pod.node_name:
         return _placed(cluster, pod)
     if pod.deletion_timestamp:
-        sentence = "It is being deleted; no scheduler looks at it any more."
+        sentence = say("It is being deleted; no scheduler looks at it any more.")
         return _short(cluster, pod_key, "deleting", sentence)
     need = cluster.scheduler.state.profile.unmodelled_need(pod)
     return _not_modelled(cluster, pod, need) if need else None
 
 
-def _short(cluster: Cluster, pod_key: str, state: str, sentence: str) -> Diagnosis:
+def _short(cluster: Cluster, pod_key: str, state: str, sentence: Sentence) -> Diagnosis:
     return Diagnosis(
         pod=pod_key, profile=cluster.profile, at=cluster.now, state=state, sentence=sentence
     )
@@ -38,7 +39,7 @@ def _placed(cluster: Cluster, pod: Pod) -> Diagnosis:
         placed_pod_causes(Scene.of(cluster), pod),
         key=_gravity,
     )
-    sentence = f"It has its node, {pod.node_name}."
+    sentence = say("It has its node, {node_name}.", node_name=pod.node_name)
     if causes:
         sentence = causes[0].sentence
     return Diagnosis(
@@ -53,7 +54,7 @@ def _placed(cluster: Cluster, pod: Pod) -> Diagnosis:
 
 def _not_modelled(cluster: Cluster, pod: Pod, need: str) -> Diagnosis:
     """kscope itself keeps the pod back: no change of the cluster would help, and none is tried."""
-    text = f"{need}."
+    text = say("{need}.", need=need)
     return Diagnosis(
         pod=pod.key,
         profile=cluster.profile,
@@ -61,7 +62,9 @@ def _not_modelled(cluster: Cluster, pod: Pod, need: str) -> Diagnosis:
         state="gated",
         sentence=text,
         causes=(Cause(severity="blocks", sentence=text, plugin=NOT_MODELLED),),
-        conclusion="No change is offered: what a real cluster would do with it is not simulated.",
+        conclusion=say(
+            "No change is offered: what a real cluster would do with it is not simulated."
+        ),
     )
 
 

@@ -15,6 +15,7 @@ from engine.diagnosis.causes import Refused
 from engine.diagnosis.world import World
 from engine.framework.explaining.proposes import Kind, Proposal, Proposes, template_note
 from engine.framework.explaining.refusals import Refusals
+from engine.kernel.sentences import NOTHING, Sentence
 from engine.objects.objects import ApiObject, Manifest, Node, Pod
 from engine.objects.phases import (
     BETA_STORAGE_PROVISIONER,
@@ -46,9 +47,9 @@ class Candidate:
     """
 
     kind: str
-    text: str
+    text: Sentence
     command: Command
-    note: str
+    note: Sentence
     decidable: bool = True
     evicts: bool = False
     # Commands after `command`, in order.
@@ -126,7 +127,7 @@ def made_again(obj: ApiObject, fields: Mapping[str, Any]) -> Command:
 
 
 def replaced(
-    pod: Pod, fields: Mapping[str, Any], *, kind: str, text: str, breaks: str = ""
+    pod: Pod, fields: Mapping[str, Any], *, kind: str, text: Sentence, breaks: Sentence = NOTHING
 ) -> Candidate:
     """The pod deleted and created anew with other fields in its spec, which cannot be patched.
 

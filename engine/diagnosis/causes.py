@@ -18,6 +18,7 @@ from engine.framework.explaining.fact import fact
 from engine.framework.framework import FITS, Detail, Status
 from engine.framework.messages import sentence_of
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import Sentence, say, say_count, verbatim
 from engine.scheduler.cycle.decision.result import ScheduleResult
 from engine.scheduler.cycle.explain import kept_room
 
@@ -277,18 +278,22 @@ def _gravity(cause: Cause) -> tuple[int, int, str]:
     return SEVERITIES.index(cause.severity), -len(cause.nodes), cause.plugin
 
 
-def _sentence(group: list[tuple[Refused, Obstacle]], nodes: tuple[str, ...], check: Check) -> str:
-    where = f"Node{'' if len(nodes) == 1 else 's'} {named(nodes)}"
+def _sentence(
+    group: list[tuple[Refused, Obstacle]], nodes: tuple[str, ...], check: Check
+) -> Sentence:
+    where = say_count("Node {nodes}", "Nodes {nodes}", len(nodes), nodes=named(nodes))
     text = check.text
     if check.requested is not None and check.free is not None and check.unit:
         asked, free = (format_amount(check.unit, n) for n in (check.requested, check.free))
         if check.unit == "skew":
-            text = f"skew would be {asked}, at most {free}"
+            text = say("skew would be {asked}, at most {free}", asked=asked, free=free)
         else:
-            text = f"{check.text} (asks {asked}, {free} free)"
+            text = say(
+                "{text} (asks {asked}, {free} free)", text=check.text, asked=asked, free=free
+            )
     if len({obstacle.detail.text for _, obstacle in group}) > 1:
-        text = f"closest is {check.node}, {text}"
-    return f"{where}: {text}."
+        return say("{nodes}: closest is {node}, {text}.", nodes=where, node=check.node, text=text)
+    return say("{nodes}: {text}.", nodes=where, text=text)
 
 
 def check_of(refused: Refused, obstacle: Obstacle) -> Check:
@@ -333,7 +338,7 @@ def outright_cause(decision: ScheduleResult, world: World) -> Cause | None:
         return None
     return Cause(
         severity="blocks",
-        sentence=sentence_of(message),
+        sentence=verbatim(sentence_of(message)),
         plugin=plugin,
         reasons=reasons,
         nodes=tuple(node.name for _, node in world.nodes()),
@@ -348,11 +353,17 @@ def preemption_note(world: World, decision: ScheduleResult) -> Cause | None:
         return None
     reasons = (preemption.message,) if preemption is not None and preemption.message else ()
     name = pod.spec.get("priorityClassName")
-    of_class = f", from its class {name}" if name else ""
+    text = say("It may not evict pods of lower priority: its preemptionPolicy is Never.")
+    if name:
+        text = say(
+            "It may not evict pods of lower priority: its preemptionPolicy is Never, from its "
+            "class {name}.",
+            name=name,
+        )
     return Cause(
         severity="notes",
-        sentence=f"It may not evict pods of lower priority: its preemptionPolicy is Never{of_class}.",
+        sentence=text,
         plugin="DefaultPreemption",
         reasons=reasons,
-        because=(fact(pod, ("spec", "preemptionPolicy"), "Its preemptionPolicy is Never."),),
+        because=(fact(pod, ("spec", "preemptionPolicy"), say("Its preemptionPolicy is Never.")),),
     )

@@ -7,6 +7,7 @@ from engine.framework.explaining.case import Case
 from engine.framework.explaining.explains import Explains, ExplainsOutright, Grouped, SaysInShort
 from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.framework.messages import NO_NODES
+from engine.kernel.sentences import NOTHING, Sentence, say
 
 
 def explain(world: World, case: Case) -> Explanation:
@@ -21,17 +22,17 @@ def family_of(world: World, plugin: str) -> str:
     return asked.family if isinstance(asked, Grouped) else ""
 
 
-def short_of_plugin(world: World, plugin: str) -> str:
+def short_of_plugin(world: World, plugin: str) -> Sentence:
     """Why pods that *plugin* refuses have no node, in a few words; "" if it does not say."""
     asked = world.plugin(plugin)
-    return asked.short if isinstance(asked, SaysInShort) else ""
+    return asked.short if isinstance(asked, SaysInShort) else NOTHING
 
 
 def outright_facts(world: World, plugin: str, reasons: tuple[str, ...]) -> tuple[Fact, ...]:
     """The fields that made *plugin* refuse the pod on all nodes."""
     pod = world.pod
     if NO_NODES in reasons:
-        text = f"Pod {pod.key} has no node: the cluster has none."
+        text = say("Pod {pod} has no node: the cluster has none.", pod=pod.key)
         return (fact(pod, ("spec", "nodeName"), text),)
     asked = world.plugin(plugin)
     return tuple(asked.explain_outright(pod)) if isinstance(asked, ExplainsOutright) else ()

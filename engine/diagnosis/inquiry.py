@@ -54,6 +54,7 @@ from engine.diagnosis.volumes import (
     published_capacity,
 )
 from engine.diagnosis.world import World
+from engine.kernel.sentences import Sentence, say, say_count
 from engine.objects.objects import Pod
 from engine.scheduler.cycle.decision.result import SCHEDULED, ScheduleResult
 from engine.scheduler.cycle.scheduler import Scheduler
@@ -207,9 +208,9 @@ class _Inquiry:
             conclusion=self._conclusion(fixes),
         )
 
-    def _conclusion(self, fixes: list[Fix]) -> str:
+    def _conclusion(self, fixes: list[Fix]) -> Sentence:
         if self._cluster.asks_extenders:
-            return "Extenders are not asked about what is only tried, so no change is offered."
+            return say("Extenders are not asked about what is only tried, so no change is offered.")
         return self._trials.conclusion(fixes)
 
     @property
@@ -256,7 +257,7 @@ class _Inquiry:
             return list(readiness_causes(self._scene, self._pod, node))
         causes = [*self._queue_causes(), *self._in_the_way()]
         if self._asks_extenders:
-            text = "An extender takes part in the decision and is not asked here."
+            text = say("An extender takes part in the decision and is not asked here.")
             causes.append(Cause(severity="notes", sentence=text))
         # The sort keeps the order among equals.
         return sorted(map(self._as_stored, causes), key=_gravity)
@@ -296,7 +297,7 @@ class _Inquiry:
                 continue
             yield Cause(
                 severity="blocks",
-                sentence=f"Held back: {message}.",
+                sentence=say("Held back: {message}.", message=message),
                 plugin="SchedulingGates",
                 reasons=(message,),
                 because=outright_facts(self._world, "SchedulingGates", (message,)),
@@ -309,22 +310,30 @@ class _Inquiry:
             return
         until = self._scheduler.queue.backoff_until(queued) if queued.place == "backoff" else None
         if until is not None:
-            yield Cause(severity="delays", sentence=f"In backoff until {seconds(until)}.")
+            yield Cause(
+                severity="delays", sentence=say("In backoff until {time}.", time=seconds(until))
+            )
         if queued.place == "active" and self._findings.fits:
             yield from self._others_first()
         refusal = self._extenders_refusal
         if refusal is not None:
             yield refusal
         elif queued.place == "unschedulable" and self._findings.fits:
-            text = "Nothing that happened since its last attempt has brought it back to the queue."
+            text = say(
+                "Nothing that happened since its last attempt has brought it back to the queue."
+            )
             yield Cause(severity="delays", sentence=text)
 
     def _others_first(self) -> Iterator[Cause]:
         """The pods that have their turn before this one."""
         before = self._scheduler.queue.tried_before(self._pod.key)
         if before:
-            pods = "One pod is" if len(before) == 1 else f"{len(before)} pods are"
-            text = f"{pods} tried before it, and may take its room: {listed(before)}."
+            text = say_count(
+                "One pod is tried before it, and may take its room: {pods}.",
+                "{count} pods are tried before it, and may take its room: {pods}.",
+                len(before),
+                pods=listed(before),
+            )
             yield Cause(severity="delays", sentence=text)
 
     def _in_the_way(self) -> Iterator[Cause]:
@@ -350,11 +359,11 @@ class _Inquiry:
         if note is not None:
             yield note
 
-    def _sentence(self, causes: list[Cause]) -> str:
+    def _sentence(self, causes: list[Cause]) -> Sentence:
         """The answer in one sentence."""
         findings, state = self._findings, self._state
         if state == "assumed":
-            found = "It has been given a node and is being bound."
+            found = say("It has been given a node and is being bound.")
             return causes[0].sentence if causes else found
         is_held = state == "leaderless" and (findings.fits or causes[0].severity == "blocks")
         if self._victims or is_held or findings.gates:
@@ -366,14 +375,20 @@ class _Inquiry:
             return _first_of(causes, "blocks")
         return headline(self._world, findings.refused, causes)
 
-    def _sentence_when_it_fits(self, state: str) -> str:
-        node, queued = self._findings.decision.node, self._queued
+    def _sentence_when_it_fits(self, state: str) -> Sentence:
+        node, queued = self._findings.decision.node or "", self._queued
         if state == "backoff" and queued is not None:
             until = self._scheduler.queue.backoff_until(queued) or 0
-            return f"It fits {node} and is tried again after its backoff, at {seconds(until)}."
+            return say(
+                "It fits {node} and is tried again after its backoff, at {time}.",
+                node=node,
+                time=seconds(until),
+            )
         if state == "unschedulable":
-            return f"It fits {node} now, but nothing has brought it back to the queue."
-        return f"It fits {node} and waits for its turn."
+            return say(
+                "It fits {node} now, but nothing has brought it back to the queue.", node=node
+            )
+        return say("It fits {node} and waits for its turn.", node=node)
 
     # -- what would help -------------------------------------------------------------------------
 
@@ -452,10 +467,10 @@ class _Inquiry:
         for identity in self._replicas.identities:
             yield Candidate(
                 kind="scheduler",
-                text=f"Start the scheduler {identity}",
+                text=say("Start the scheduler {identity}", identity=identity),
                 command=Command(verb="start_scheduler", object=f"scheduler/{identity}"),
                 decidable=False,
-                note="It schedules every pod that waits for it, not this one alone.",
+                note=say("It schedules every pod that waits for it, not this one alone."),
             )
 
     def _forced_deletions(self) -> Iterator[Candidate]:
@@ -464,28 +479,30 @@ class _Inquiry:
         names = listed([each.key for each in self._victims])
         yield Candidate(
             kind="force",
-            text=f"Delete {names} by force (grace period 0)",
+            text=say("Delete {names} by force (grace period 0)", names=names),
             command=forced[0],
             more=tuple(forced[1:]),
             decidable=False,
-            note="Be sure that nothing of them runs any more: no kubelet confirms it.",
+            note=say("Be sure that nothing of them runs any more: no kubelet confirms it."),
         )
 
     def _retries(self) -> Iterator[Candidate]:
         """It fits and is not tried: a label wakes it where some plugin minds labels, else a new pod."""
         yield Candidate(
             kind="retry",
-            text="Give the pod a label, so that the queue takes it up again",
+            text=say("Give the pod a label, so that the queue takes it up again"),
             command=patched(self._pod.id, {"metadata": {"labels": {"kscope.dev/retry": "1"}}}),
             decidable=False,
-            note="The label stays on the pod, where selectors can see it.",
+            note=say("The label stays on the pod, where selectors can see it."),
         )
-        yield replaced(self._pod, {}, kind="retry", text="Create the pod anew, just as it is")
+        yield replaced(self._pod, {}, kind="retry", text=say("Create the pod anew, just as it is"))
 
 
 def _gravity(cause: Cause) -> int:
     return SEVERITIES.index(cause.severity)
 
 
-def _first_of(causes: list[Cause], severity: str) -> str:
-    return next((each.sentence for each in causes if each.severity == severity), "It has no node.")
+def _first_of(causes: list[Cause], severity: str) -> Sentence:
+    return next(
+        (each.sentence for each in causes if each.severity == severity), say("It has no node.")
+    )

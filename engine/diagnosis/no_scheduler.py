@@ -12,6 +12,7 @@ from engine.diagnosis.fork import Forks
 from engine.diagnosis.report import Cause, Diagnosis
 from engine.diagnosis.trials import Trials, seconds
 from engine.framework.explaining.fact import fact
+from engine.kernel.sentences import enumerated, say
 from engine.objects.objects import Pod
 
 
@@ -47,12 +48,19 @@ class NoScheduler:
 
     @property
     def _cause(self) -> Cause:
-        wanted, known = self._pod.scheduler_name, ", ".join(self._known)
-        text = f"The pod has schedulerName {wanted}."
+        wanted, known = self._pod.scheduler_name, enumerated(self._known)
+        text = say("The pod has schedulerName {wanted}.", wanted=wanted)
         return Cause(
             severity="blocks",
-            sentence=f"No scheduler has the name {wanted}; the cluster has {known}.",
-            why=f"The schedulerName of the pod is {wanted}, and other schedulers ignore such pods.",
+            sentence=say(
+                "No scheduler has the name {wanted}; the cluster has {known}.",
+                wanted=wanted,
+                known=known,
+            ),
+            why=say(
+                "The schedulerName of the pod is {wanted}, and other schedulers ignore such pods.",
+                wanted=wanted,
+            ),
             because=(fact(self._pod, ("spec", "schedulerName"), text, compared_with=self._known),),
         )
 
@@ -62,7 +70,7 @@ class NoScheduler:
 
     def _other_names(self) -> Iterator[Candidate]:
         for name in self._known:
-            text = f"Give it the schedulerName {name}"
+            text = say("Give it the schedulerName {name}", name=name)
             fields = {"schedulerName": name}
             yield replaced(self._pod, fields, kind="scheduler", text=text)
 
@@ -71,11 +79,17 @@ def leaderless_cause(replicas: SchedulerReplicas) -> Cause:
     """Why the pods of a scheduler are not tried: it does not run, or waits for its Lease."""
     following = replicas.next_leader
     if following is None:
-        names = ", ".join(replicas.identities)
-        return Cause(severity="blocks", sentence=f"No scheduler is running: {names}.")
+        names = enumerated(replicas.identities)
+        return Cause(
+            severity="blocks", sentence=say("No scheduler is running: {names}.", names=names)
+        )
     identity, at = following
     return Cause(
         severity="delays",
-        sentence=f"No scheduler leads: {identity} waits for the Lease and takes it at {seconds(at)}.",
-        why="The one that led does not renew the Lease any more; it has to run out first.",
+        sentence=say(
+            "No scheduler leads: {identity} waits for the Lease and takes it at {time}.",
+            identity=identity,
+            time=seconds(at),
+        ),
+        why=say("The one that led does not renew the Lease any more; it has to run out first."),
     )

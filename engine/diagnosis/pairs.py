@@ -14,6 +14,7 @@ from itertools import islice
 from engine.diagnosis.candidates import Candidate, Situation
 from engine.diagnosis.causes import Refused, refused_nodes
 from engine.diagnosis.world import World
+from engine.kernel.sentences import Sentence, clause, say, together
 from engine.scheduler.cycle.decision.result import SCHEDULED
 
 Changes = Callable[[Situation], Iterator[Candidate]]
@@ -36,17 +37,15 @@ class Pair:
     size: tuple[int, int]
 
     @property
-    def text(self) -> str:
+    def text(self) -> Sentence:
         """Both orders in one."""
-        second = self.second.text
-        return f"{self.first.text}, and {second[0].lower()}{second[1:]}"
+        return say("{first}, and {then}", first=self.first.text, then=clause(self.second.text))
 
     @property
-    def note(self) -> str:
+    def note(self) -> Sentence:
         """The notes of both, without repetition."""
         notes = dict.fromkeys((self.first.note, self.second.note))
-        joined = " ".join(note for note in notes if note)
-        return f"These two together; neither is enough alone. {joined}".strip()
+        return together(say("These two together; neither is enough alone."), *notes)
 
 
 class PairSearch:

@@ -9,6 +9,16 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from engine.framework.explaining.fact import Fact
+from engine.kernel.sentences import (
+    ENGLISH,
+    NOTHING,
+    Sentence,
+    Translations,
+    and_more,
+    enumerated,
+    say,
+    translated,
+)
 from engine.objects.kinds import entity_id
 
 # From what keeps the pod off every node to what is merely worth knowing.
@@ -32,7 +42,7 @@ class Check:
 
     plugin: str
     node: str
-    text: str
+    text: Sentence
     unit: str = ""
     requested: int | None = None
     free: int | None = None
@@ -55,15 +65,15 @@ class Cause:
     """
 
     severity: Severity
-    sentence: str
+    sentence: Sentence
     plugin: str = ""
     reasons: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     check: Check | None = None
-    lead: str = ""
-    overall: str = ""
-    why: str = ""
+    lead: Sentence = NOTHING
+    overall: Sentence = NOTHING
+    why: Sentence = NOTHING
     because: tuple[Fact, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,7 +98,7 @@ class Outlook:
 
     node: str
     at: int
-    sentence: str
+    sentence: Sentence
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -105,12 +115,12 @@ class Fix:
     """
 
     kind: str
-    text: str
+    text: Sentence
     command: dict[str, Any]
     node: str
     shown: Shown
     at: int | None = None
-    note: str = ""
+    note: Sentence = NOTHING
     then: dict[str, Any] | None = None
     # Further commands of a change that takes more than two.
     more: tuple[dict[str, Any], ...] = ()
@@ -138,7 +148,7 @@ class Diagnosis:
     profile: str
     at: int
     state: str
-    sentence: str
+    sentence: Sentence
     # The entity id of what was asked about; "pod/…" where it is empty.
     object: str = ""
     causes: tuple[Cause, ...] = ()
@@ -146,7 +156,7 @@ class Diagnosis:
     outlook: Outlook | None = None
     fixes: tuple[Fix, ...] = ()
     tried: tuple[tuple[str, int], ...] = ()
-    conclusion: str = ""
+    conclusion: Sentence = NOTHING
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -170,52 +180,61 @@ class Diagnosis:
         """The entity id of the object: "pod/shop/web-3", "claim/shop/data"."""
         return self.object or entity_id("Pod", self.pod)
 
-    def text(self) -> str:
-        """The diagnosis for a terminal."""
-        return "\n".join(_lines(self)) + "\n"
+    def text(self, translations: Translations = ENGLISH) -> str:
+        """The diagnosis for a terminal, in a language."""
+        lines = (translated(line, translations) for line in _lines(self))
+        return "\n".join("".join(line) for line in lines) + "\n"
 
 
-def _lines(diagnosis: Diagnosis) -> Iterable[str]:
-    yield f"{diagnosis.pod or diagnosis.entity} ({diagnosis.state}): {diagnosis.sentence}"
+# A line of a text for a terminal: its margins and its sentences, which are said in any language.
+Line = tuple[str, ...]
+
+
+def _lines(diagnosis: Diagnosis) -> Iterable[Line]:
+    yield f"{diagnosis.pod or diagnosis.entity} ({diagnosis.state}): ", diagnosis.sentence
     if diagnosis.causes:
-        yield ""
-        yield "Why"
+        yield ("",)
+        yield (say("Why"),)
     for cause in diagnosis.causes:
         plugin = f" [{cause.plugin}]" if cause.plugin else ""
-        yield f"  {cause.severity:<8}{cause.sentence}{plugin}"
+        yield f"  {cause.severity:<8}", cause.sentence, plugin
         if cause.why:
-            yield f"          {cause.why}"
+            yield " " * 10, cause.why
         for each in cause.because:
-            yield f"          - {each.text}"
+            yield " " * 10 + "- ", each.text
     if diagnosis.outlook is not None:
-        yield ""
-        yield diagnosis.outlook.sentence
+        yield ("",)
+        yield (diagnosis.outlook.sentence,)
     if diagnosis.fixes:
-        yield ""
-        yield "What would fix it, the smallest change first"
+        yield ("",)
+        yield (say("What would fix it, the smallest change first"),)
     for place, fix in enumerate(diagnosis.fixes, 1):
-        how = "tried in a fork" if fix.shown == "fork" else "decided again, not run"
-        yield f"  {place}. {fix.text} ({how})"
+        yield f"  {place}. ", _how_shown(fix)
         if fix.note:
-            yield f"     {fix.note}"
+            yield " " * 5, fix.note
     if diagnosis.conclusion:
-        yield ""
-        yield diagnosis.conclusion
+        yield ("",)
+        yield (diagnosis.conclusion,)
 
 
-def named(names: Iterable[str], most: int = _MOST_GROUPS) -> str:
+def _how_shown(fix: Fix) -> Sentence:
+    if fix.shown == "fork":
+        return say("{change} (tried in a fork)", change=fix.text)
+    return say("{change} (decided again, not run)", change=fix.text)
+
+
+def named(names: Iterable[str], most: int = _MOST_GROUPS) -> Sentence:
     """Names for people: "a, n1–n4, n7"; beyond *most* groups the rest is counted."""
     return _named(tuple(names), most)
 
 
 # Many refusals are of the same thousands of nodes.
 @lru_cache(maxsize=64)
-def _named(names: tuple[str, ...], most: int) -> str:
+def _named(names: tuple[str, ...], most: int) -> Sentence:
     groups = _groups(sorted(map(_natural, names)))
-    if len(groups) <= most:
-        return ", ".join(text for text, _ in groups)
+    shown = enumerated([text for text, _ in groups[:most]])
     left = sum(count for _, count in groups[most:])
-    return f"{', '.join(text for text, _ in groups[:most])} and {left:,} more"
+    return and_more(shown, left) if left else shown
 
 
 # A name as it is sorted: the text before its number and after it, the number, the name. The name

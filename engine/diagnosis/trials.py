@@ -15,42 +15,45 @@ from engine.diagnosis.fork import Forks, Limits, Trial, run_fork
 from engine.diagnosis.pairs import Pair, PairSearch
 from engine.diagnosis.report import Fix, Outlook
 from engine.diagnosis.world import World
+from engine.kernel.sentences import NOTHING, Sentence, count_phrase, enumerated, say, together
 from engine.kernel.units import SECOND
 from engine.objects.objects import Pod
 
 # How one of a kind is called, and several.
 _WORDS: Final = {
-    "scheduler": ("scheduler", "schedulers"),
-    "retry": ("retry", "retries"),
-    "gate": ("gate removed", "gates removed"),
-    "ready": ("node brought back", "nodes brought back"),
-    "uncordon": ("node uncordoned", "nodes uncordoned"),
-    "label": ("node label", "node labels"),
-    "toleration": ("toleration", "tolerations"),
-    "taint": ("taint removed", "taints removed"),
-    "selector": ("changed selector", "changed selectors"),
-    "spread": ("relaxed spread constraint", "relaxed spread constraints"),
-    "affinity": ("relaxed pod affinity", "relaxed pod affinities"),
-    "plugin": ("change of a plugin's own", "changes of plugins' own"),
-    "requests": ("smaller request", "smaller requests"),
-    "claim": ("claim created", "claims created"),
-    "class": ("storage class", "storage classes"),
-    "capacity": ("storage capacity", "storage capacities"),
-    "volume": ("volume added", "volumes added"),
-    "driver": ("driver setting", "driver settings"),
-    "device": ("advertised device", "advertised devices"),
-    "moved": ("volume made again", "volumes made again"),
-    "rollout": ("rollout strategy", "rollout strategies"),
-    "again": ("pod made again", "pods made again"),
-    "force": ("forced deletion", "forced deletions"),
-    "priority": ("priority class", "priority classes"),
-    "pod": ("pod deleted", "pods deleted"),
-    "node": ("node added", "nodes added"),
+    "scheduler": count_phrase("{count} scheduler", "{count} schedulers"),
+    "retry": count_phrase("{count} retry", "{count} retries"),
+    "gate": count_phrase("{count} gate removed", "{count} gates removed"),
+    "ready": count_phrase("{count} node brought back", "{count} nodes brought back"),
+    "uncordon": count_phrase("{count} node uncordoned", "{count} nodes uncordoned"),
+    "label": count_phrase("{count} node label", "{count} node labels"),
+    "toleration": count_phrase("{count} toleration", "{count} tolerations"),
+    "taint": count_phrase("{count} taint removed", "{count} taints removed"),
+    "selector": count_phrase("{count} changed selector", "{count} changed selectors"),
+    "spread": count_phrase(
+        "{count} relaxed spread constraint", "{count} relaxed spread constraints"
+    ),
+    "affinity": count_phrase("{count} relaxed pod affinity", "{count} relaxed pod affinities"),
+    "plugin": count_phrase("{count} change of a plugin's own", "{count} changes of plugins' own"),
+    "requests": count_phrase("{count} smaller request", "{count} smaller requests"),
+    "claim": count_phrase("{count} claim created", "{count} claims created"),
+    "class": count_phrase("{count} storage class", "{count} storage classes"),
+    "capacity": count_phrase("{count} storage capacity", "{count} storage capacities"),
+    "volume": count_phrase("{count} volume added", "{count} volumes added"),
+    "driver": count_phrase("{count} driver setting", "{count} driver settings"),
+    "device": count_phrase("{count} advertised device", "{count} advertised devices"),
+    "moved": count_phrase("{count} volume made again", "{count} volumes made again"),
+    "rollout": count_phrase("{count} rollout strategy", "{count} rollout strategies"),
+    "again": count_phrase("{count} pod made again", "{count} pods made again"),
+    "force": count_phrase("{count} forced deletion", "{count} forced deletions"),
+    "priority": count_phrase("{count} priority class", "{count} priority classes"),
+    "pod": count_phrase("{count} pod deleted", "{count} pods deleted"),
+    "node": count_phrase("{count} node added", "{count} nodes added"),
 }
 PAIR: Final = "pair"
 
-_EVICTS: Final = "It then evicts pods of lower priority."
-_FLUSHED: Final = "Nothing but the periodic flush of the queue has it tried again."
+_EVICTS: Final = say("It then evicts pods of lower priority.")
+_FLUSHED: Final = say("Nothing but the periodic flush of the queue has it tried again.")
 
 # Per kind: how many changes are decided on, and how many of those that fit are then forked for.
 _MOST_DECIDED, _MOST_FORKED = 16, 2
@@ -126,7 +129,7 @@ class Trials:
             elif not candidate.evicts:
                 refused.append(candidate)
         for candidate in refused if evicting else ():
-            changed = replace(candidate, evicts=True, note=f"{candidate.note} {_EVICTS}".strip())
+            changed = replace(candidate, evicts=True, note=together(candidate.note, _EVICTS))
             node = _decided_node(changed, world)
             if node is not None:
                 yield changed, node
@@ -169,30 +172,35 @@ class Trials:
         self._rivals.update(dict.fromkeys(trial.rivals))
         return trial
 
-    def conclusion(self, fixes: Iterable[Fix]) -> str:
+    def conclusion(self, fixes: Iterable[Fix]) -> Sentence:
         """What there is to say when nothing is offered; "" otherwise."""
         if list(fixes):
-            return ""
+            return NOTHING
         if self._waits_for:
-            return "Nothing has to be done."
+            return say("Nothing has to be done.")
         if not self.tried:
-            return "There is no single change to try."
-        counts = ", ".join(
-            f"{count} {_WORDS[kind][0 if count == 1 else 1]}"
-            for kind, count in self.tried.items()
-            if kind != PAIR
+            return say("There is no single change to try.")
+        counts = enumerated(
+            [_WORDS[kind].say(count) for kind, count in self.tried.items() if kind != PAIR]
         )
-        parts = [f"None of these gives it a node, each tried alone: {counts}."]
+        parts = [say("None of these gives it a node, each tried alone: {counts}.", counts=counts)]
         pairs = self.tried.get(PAIR, 0)
         if pairs:
-            parts.append(f"Nor do two of them together, of which {pairs} were tried.")
+            parts.append(
+                say("Nor do two of them together, of which {pairs} were tried.", pairs=pairs)
+            )
         if self._rivals:
-            parts.append(f"Where there was room, {listed(list(self._rivals))} took it first.")
+            parts.append(
+                say("Where there was room, {pods} took it first.", pods=listed(list(self._rivals)))
+            )
         if self._cut:
             parts.append(
-                f"With so many pods waiting, {self._cut} could not be followed to the end."
+                say(
+                    "With so many pods waiting, {cut} could not be followed to the end.",
+                    cut=self._cut,
+                )
             )
-        return " ".join(parts)
+        return together(*parts)
 
     @property
     def _waits_for(self) -> int:
@@ -217,24 +225,31 @@ def _decided_node(candidate: Candidate, world: World | None) -> str | None:
 
 def _outlook(trial: Trial) -> Outlook:
     if trial.node:
-        sentence = f"Left alone, it is bound to {trial.node} at {seconds(trial.at)}."
+        sentence = say(
+            "Left alone, it is bound to {node} at {time}.", node=trial.node, time=seconds(trial.at)
+        )
     elif trial.ended:
-        sentence = "Left alone, it gets no node in what is left of the run."
+        sentence = say("Left alone, it gets no node in what is left of the run.")
     else:
-        sentence = f"Left alone, it gets no node up to {seconds(trial.at)}."
+        sentence = say("Left alone, it gets no node up to {time}.", time=seconds(trial.at))
     return Outlook(node=trial.node, at=trial.at if trial.node else 0, sentence=sentence)
 
 
 def _forked(candidate: Candidate, trial: Trial) -> Fix:
     return Fix(
         kind=candidate.kind,
-        text=f"{candidate.text}: it is bound to {trial.node} at {seconds(trial.at)}.",
+        text=say(
+            "{change}: it is bound to {node} at {time}.",
+            change=candidate.text,
+            node=trial.node,
+            time=seconds(trial.at),
+        ),
         command=candidate.command.to_dict(),
         **_after_first(candidate),
         node=trial.node,
         at=trial.at,
         shown="fork",
-        note=f"{candidate.note} {_FLUSHED}".strip() if trial.flushed else candidate.note,
+        note=together(candidate.note, _FLUSHED) if trial.flushed else candidate.note,
     )
 
 
@@ -247,13 +262,21 @@ def _after_first(candidate: Candidate) -> dict[str, Any]:
 def _paired(pair: Pair, trial: Trial | None) -> Fix:
     """Two changes, shown by a fork or only decided on."""
     if trial is None:
-        outcome, note = f"it fits {pair.node} then", pair.note
+        text, note = (
+            say("{change}: it fits {node} then.", change=pair.text, node=pair.node),
+            pair.note,
+        )
     else:
-        outcome = f"it is bound to {trial.node} at {seconds(trial.at)}"
-        note = f"{pair.note} {_FLUSHED}" if trial.flushed else pair.note
+        text = say(
+            "{change}: it is bound to {node} at {time}.",
+            change=pair.text,
+            node=trial.node,
+            time=seconds(trial.at),
+        )
+        note = together(pair.note, _FLUSHED) if trial.flushed else pair.note
     return Fix(
         kind=PAIR,
-        text=f"{pair.text}: {outcome}.",
+        text=text,
         command=pair.first.command.to_dict(),
         then=pair.second.command.to_dict(),
         node=pair.node if trial is None else trial.node,
@@ -266,7 +289,7 @@ def _paired(pair: Pair, trial: Trial | None) -> Fix:
 def _decided(candidate: Candidate, node: str) -> Fix:
     return Fix(
         kind=candidate.kind,
-        text=f"{candidate.text}: it fits {node} then.",
+        text=say("{change}: it fits {node} then.", change=candidate.text, node=node),
         command=candidate.command.to_dict(),
         node=node,
         shown="decision",
@@ -274,11 +297,9 @@ def _decided(candidate: Candidate, node: str) -> Fix:
     )
 
 
-def listed(names: list[str], most: int = 4) -> str:
+def listed(names: list[str], most: int = 4) -> Sentence:
     """Names for a sentence; beyond *most* the rest is counted."""
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return enumerated(names, most)
 
 
 def seconds(at: int) -> str:

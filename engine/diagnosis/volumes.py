@@ -9,6 +9,7 @@ from engine.cluster.commands import Command
 from engine.diagnosis.candidates import Candidate, Situation, patched
 from engine.diagnosis.world import World
 from engine.framework.explaining.manifests import HOSTNAME
+from engine.kernel.sentences import Sentence, say
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import (
     Manifest,
@@ -73,13 +74,21 @@ def _claim(namespace: str, name: str, spec: Manifest) -> Candidate:
         "spec": spec,
     }
     size, storage_class = spec["resources"]["requests"]["storage"], spec["storageClassName"]
-    of_class = f"of class {storage_class}" if storage_class else "without a class"
+    key = f"{namespace}/{name}"
+    text = say("Create the claim {claim}, {size} without a class", claim=key, size=size)
+    if storage_class:
+        text = say(
+            "Create the claim {claim}, {size} of class {storage_class}",
+            claim=key,
+            size=size,
+            storage_class=storage_class,
+        )
     return Candidate(
         kind="claim",
-        text=f"Create the claim {namespace}/{name}, {size} {of_class}",
+        text=text,
         command=Command(verb="create", manifest=manifest),
         decidable=False,
-        note="The claim starts empty and takes storage of its own.",
+        note=say("The claim starts empty and takes storage of its own."),
     )
 
 
@@ -104,10 +113,14 @@ def missing_classes(situation: Situation) -> Iterator[Candidate]:
                 patch = {"spec": {"storageClassName": storage_class.name}}
                 yield Candidate(
                     kind="class",
-                    text=f"Give the claim {claim.key} the class {storage_class.name}",
+                    text=say(
+                        "Give the claim {claim} the class {storage_class}",
+                        claim=claim.key,
+                        storage_class=storage_class.name,
+                    ),
                     command=patched(claim.id, patch),
                     decidable=False,
-                    note="The class of a claim cannot be changed afterwards.",
+                    note=say("The class of a claim cannot be changed afterwards."),
                 )
 
 
@@ -118,10 +131,14 @@ def _class_like(storage_class: StorageClass, name: str) -> Candidate:
     command = Command(verb="create", manifest={**manifest, "metadata": {"name": name}})
     return Candidate(
         kind="class",
-        text=f"Create the class {name}, like {storage_class.name}",
+        text=say(
+            "Create the class {name}, like {storage_class}",
+            name=name,
+            storage_class=storage_class.name,
+        ),
         command=command,
         decidable=False,
-        note="Other claims that name the class are then provisioned, too.",
+        note=say("Other claims that name the class are then provisioned, too."),
     )
 
 
@@ -131,17 +148,14 @@ def more_volumes(situation: Situation) -> Iterator[Candidate]:
     for claim in _waiting_claims(situation.world):
         storage_class = situation.world.listers.storage_class(claim_class(claim))
         delayed = storage_class is not None and storage_class.binding_mode == _DELAYED
-        for affinity, where in _places(situation, claim, storage_class):
+        for affinity, add in _places(situation, claim, storage_class):
             manifest = _volume(situation.world, claim, affinity)
-            size = quantity.format_bytes(claim.request_bytes)
-            name = claim_class(claim)
-            of_class = f" of class {name}" if name else " without a class"
             yield Candidate(
                 kind="volume",
-                text=f"Add a volume of {size}{of_class}{where}",
+                text=add,
                 command=Command(verb="create", manifest=manifest),
                 decidable=delayed,
-                note="The storage behind it has to exist; another claim may take it first.",
+                note=say("The storage behind it has to exist; another claim may take it first."),
             )
 
 
@@ -157,10 +171,14 @@ def lost_volumes(situation: Situation) -> Iterator[Candidate]:
             size = quantity.format_bytes(claim.request_bytes)
             yield Candidate(
                 kind="volume",
-                text=f"Create the volume {claim.volume_name} again, {size}",
+                text=say(
+                    "Create the volume {volume_name} again, {size}",
+                    volume_name=claim.volume_name,
+                    size=size,
+                ),
                 command=Command(verb="create", manifest=manifest),
                 decidable=False,
-                note="It has to point at the old storage: a new one does not hold its data.",
+                note=say("It has to point at the old storage: a new one does not hold its data."),
             )
 
 
@@ -173,8 +191,8 @@ def _waiting_claims(world: World) -> list[PersistentVolumeClaim]:
 
 def _places(
     situation: Situation, claim: PersistentVolumeClaim, storage_class: StorageClass | None
-) -> Sequence[tuple[tuple[str, str] | None, str]]:
-    """Node labels that the new volume may need, with words for them; None for no need."""
+) -> Sequence[tuple[tuple[str, str] | None, Sentence]]:
+    """Node labels that the new volume may need, with the change in words; None for no need."""
     siblings = [
         volume
         for volume in situation.world.volumes()
@@ -183,17 +201,31 @@ def _places(
     keys = [key for volume in siblings for key in _affinity_keys(volume)]
     near = [node for _, node in situation.near(len(situation.refused))]
     near = near or [node for _, node in situation.world.nodes()]
-    places: list[tuple[tuple[str, str] | None, str]] = []
+    places: list[tuple[tuple[str, str] | None, Sentence]] = []
+    volume = _volume_text(claim)
     if HOSTNAME in keys or (not siblings and _is_local(storage_class)):
         places.extend(
-            ((HOSTNAME, node.labels[HOSTNAME]), f" on {node.name}")
+            (
+                (HOSTNAME, node.labels[HOSTNAME]),
+                say("Add {volume} on {node}", volume=volume, node=node.name),
+            )
             for node in near
             if HOSTNAME in node.labels
         )
     elif any(key in _ZONES for key in keys):
         zones = dict.fromkeys(found for node in near if (found := _zone(node)) is not None)
-        places.extend((zone, f" in zone {zone[1]}") for zone in zones)
-    return places[:_PLACES] or [(None, "")]
+        places.extend(
+            (zone, say("Add {volume} in zone {zone}", volume=volume, zone=zone[1]))
+            for zone in zones
+        )
+    return places[:_PLACES] or [(None, say("Add {volume}", volume=volume))]
+
+
+def _volume_text(claim: PersistentVolumeClaim) -> Sentence:
+    size, name = quantity.format_bytes(claim.request_bytes), claim_class(claim)
+    if not name:
+        return say("a volume of {size} without a class", size=size)
+    return say("a volume of {size} of class {storage_class}", size=size, storage_class=name)
 
 
 def _is_local(storage_class: StorageClass | None) -> bool:
@@ -269,9 +301,14 @@ def more_capacity(situation: Situation) -> Iterator[Candidate]:
                 patch["maximumVolumeSize"] = str(claim.request_bytes)
             yield Candidate(
                 kind="capacity",
-                text=f"Let storage {capacity.name} of class {claim_class(claim)} have room for {size}",
+                text=say(
+                    "Let storage {capacity} of class {claim_class} have room for {size}",
+                    capacity=capacity.name,
+                    claim_class=claim_class(claim),
+                    size=size,
+                ),
                 command=patched(capacity.id, patch),
-                note="The driver publishes what its storage has: add storage there.",
+                note=say("The driver publishes what its storage has: add storage there."),
             )
 
 
@@ -290,18 +327,29 @@ def published_capacity(situation: Situation) -> Iterator[Candidate]:
             size = quantity.format_bytes(claim.request_bytes)
             yield Candidate(
                 kind="capacity",
-                text=f"Let {driver.name} publish {size} of class {storage_class.name} on {node.name}",
+                text=say(
+                    "Let {driver} publish {size} of class {storage_class} on {node}",
+                    driver=driver.name,
+                    size=size,
+                    storage_class=storage_class.name,
+                    node=node.name,
+                ),
                 command=Command(
                     verb="create", manifest=_capacity(world, storage_class, node, claim)
                 ),
-                note="Its provisioner does so by itself when it runs; look at its leader election.",
+                note=say(
+                    "Its provisioner does so by itself when it runs; look at its leader election."
+                ),
             )
         yield Candidate(
             kind="driver",
-            text=f"Let {driver.name} be placed without its capacity (storageCapacity: false)",
+            text=say(
+                "Let {driver} be placed without its capacity (storageCapacity: false)",
+                driver=driver.name,
+            ),
             command=patched(driver.id, {"spec": {"storageCapacity": False}}),
             decidable=False,
-            note="Pods may then go to nodes where its provisioner has no room left.",
+            note=say("Pods may then go to nodes where its provisioner has no room left."),
         )
 
 

@@ -20,6 +20,7 @@ from engine.diagnosis.subjects.scene import Scene
 from engine.diagnosis.subjects.trials import fixes_for
 from engine.diagnosis.subjects.volumes import volume_causes
 from engine.diagnosis.subjects.workloads import KINDS, workload_causes
+from engine.kernel.sentences import Sentence, say
 from engine.objects.kinds import entity_id
 from engine.objects.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
 
@@ -68,7 +69,11 @@ def explain_in_steps(cluster: Cluster, kind: str, key: str, forks: Forks) -> Ite
     causes = sorted(_causes(scene, obj), key=_gravity)
     is_held = any(each.severity != "notes" for each in causes)
     state = obj.status.get("phase") or ("held" if is_held else "well")
-    sentence = causes[0].sentence if causes else f"Nothing is wrong with {kind} {key}."
+    sentence = (
+        causes[0].sentence
+        if causes
+        else say("Nothing is wrong with {kind} {key}.", kind=kind, key=key)
+    )
     found = diagnosis_of(cluster, kind, key, str(state), sentence, tuple(causes))
     yield found
     if causes:
@@ -106,7 +111,7 @@ def diagnosis_of(
     kind: str,
     key: str,
     state: str,
-    sentence: str,
+    sentence: Sentence,
     causes: tuple[Cause, ...] = (),
 ) -> Diagnosis:
     """The diagnosis of an object that is no pod."""

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 from engine.framework.asked_once import AskedOnce
 from engine.framework.framework import CycleState
+from engine.kernel.sentences import Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One number that a score is made of: `Term("requested cpu", 500, "m")`."""
+    """One number that a score is made of: `Term(say("requested cpu"), 500, "m")`."""
 
-    name: str
+    name: Sentence
     value: int
     unit: str = ""
 

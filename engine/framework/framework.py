@@ -20,6 +20,7 @@ import numpy as np
 
 from engine.framework.asked_once import AskedOnce
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import Sentence
 
 if TYPE_CHECKING:
     from engine.framework.nodes.nominated import Reserved
@@ -96,7 +97,7 @@ class Detail:
     `numbers` all other figures that pages show.
     """
 
-    text: str
+    text: Sentence
     short: int | None = None
     unit: str = ""
     numbers: Mapping[str, Any] = field(default_factory=dict[str, Any])

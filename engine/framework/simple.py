@@ -18,6 +18,7 @@ from engine.framework.framework import FITS, Code, CycleState, Detail, Plugin, S
 from engine.framework.handle import Arguments, Handle, PluginFactory
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.node_table import NodeTable
+from engine.kernel.sentences import verbatim
 from engine.objects.objects import Node, Pod
 
 
@@ -145,7 +146,7 @@ class FilterColumns(Columns):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The reasons."""
-        return Detail(text=self._statuses[code].message)
+        return Detail(text=verbatim(self._statuses[code].message))
 
 
 class ScoreColumns(Columns):

@@ -25,6 +25,7 @@ from engine.framework.framework import (
 )
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.scoring import CheckedScore, ScoringFailed
+from engine.kernel.sentences import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class UnpreparedFilter:
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """Says that PreFilter is disabled."""
-        return Detail(text=f"{self.name} takes no part at PreFilter")
+        return Detail(text=say("{name} takes no part at PreFilter", name=self.name))
 
 
 class UnpreparedScore(CheckedScore):

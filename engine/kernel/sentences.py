@@ -15,13 +15,13 @@ or another sentence; it never holds a verb, an ending or a preposition of ours.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from string import Formatter
 from typing import Any, Final, LiteralString, Protocol, Self, cast
 
-# What may stand at a place of a pattern; every other text than a Sentence is left as it is.
-Argument = str | int
+# What may stand at a place of a pattern, values of manifests among it; only a Sentence is translated.
+Argument = str | int | float | None
 
 
 class Translations(Protocol):
@@ -39,16 +39,16 @@ class Translations(Protocol):
 class Sentence(str):
     """The English text of pattern `id` with `arguments` at its places.
 
-    `plural` is the pattern's twin for several, and `count` says of how many; "" and 0 for none. A
+    `plural` is the pattern's twin for several, and `number` says of how many; "" and 0 for none. A
     text that is not ours has no `id`.
     """
 
-    __slots__ = ("arguments", "count", "id", "plural")
+    __slots__ = ("arguments", "id", "number", "plural")
 
     id: str
     arguments: Mapping[str, Argument]
     plural: str
-    count: int
+    number: int
 
     def __new__(
         cls,
@@ -56,14 +56,14 @@ class Sentence(str):
         pattern: str,
         arguments: Mapping[str, Argument],
         plural: str = "",
-        count: int = 0,
+        number: int = 0,
     ) -> Self:
         made = super().__new__(cls, text)
-        made.id, made.plural, made.count, made.arguments = pattern, plural, count, arguments
+        made.id, made.plural, made.number, made.arguments = pattern, plural, number, arguments
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.id, self.arguments, self.plural, self.count)
+        return type(self), (str(self), self.id, self.arguments, self.plural, self.number)
 
     def __copy__(self) -> Self:
         return self
@@ -79,13 +79,19 @@ class Sentence(str):
         if not self.id:
             return str(self)
         if self.plural:
-            pattern = translations.ngettext(self.id, self.plural, self.count)
+            pattern = translations.ngettext(self.id, self.plural, self.number)
         else:
             pattern = translations.gettext(self.id)
         if not _places(pattern) <= self.arguments.keys():
-            pattern = self.plural if self.plural and self.count != 1 else self.id
+            pattern = self.plural if self.plural and self.number != 1 else self.id
         said = {name: translated(value, translations) for name, value in self.arguments.items()}
         return _filled(pattern, said)
+
+    def of_number(self, number: int) -> Sentence:
+        """The same of another number; of a sentence without a plural the same."""
+        if not self.plural:
+            return self
+        return made_of_count(self.id, self.plural, number, {**self.arguments, "count": number})
 
 
 class Listed(Sentence):
@@ -117,8 +123,8 @@ class Listed(Sentence):
         return _joined(translated(self.items, translations), between, last)
 
 
-class Clause(Sentence):
-    """A sentence as it goes on after a colon: English begins it with a small letter there."""
+class _Inner(Sentence):
+    """A sentence inside another one."""
 
     __slots__ = ()
 
@@ -127,9 +133,26 @@ class Clause(Sentence):
         """The sentence as it stands alone."""
         return self.arguments["sentence"]
 
+
+class Clause(_Inner):
+    """A sentence that goes on from another: English begins it with a small letter there."""
+
+    __slots__ = ()
+
     def said_in(self, translations: Translations) -> str:
         """See `Sentence`; a catalogue has sentences as they stand alone, and they stay so."""
-        return str(translated(self.sentence, translations))
+        said = str(translated(self.sentence, translations))
+        return str(self) if said == self.sentence else said
+
+
+class Unstopped(_Inner):
+    """A sentence that goes on: it has no full stop there."""
+
+    __slots__ = ()
+
+    def said_in(self, translations: Translations) -> str:
+        """See `Sentence`."""
+        return str(translated(self.sentence, translations)).rstrip(_STOPS)
 
 
 # -- saying --------------------------------------------------------------------------------------
@@ -144,6 +167,8 @@ def say_count(
     one: LiteralString, many: LiteralString, count: int, /, **places: Argument
 ) -> Sentence:
     """*one* if *count* is 1, else *many*; both may have a place `{count}`.
+
+    It shows *count*, or the `count` among *places*: `grouped(12_345)`.
 
     Raises ValueError for a place that is missing in *many*, or not in it.
     """
@@ -191,6 +216,17 @@ def verbatim(text: str) -> Sentence:
 NOTHING: Final = verbatim("")
 
 
+class _English:
+    def gettext(self, message: str, /) -> str:
+        return message
+
+    def ngettext(self, singular: str, plural: str, number: int, /) -> str:
+        return singular if number == 1 else plural
+
+
+ENGLISH: Final[Translations] = _English()
+
+
 # -- joining -------------------------------------------------------------------------------------
 
 # Each language has its own way of joining.
@@ -200,6 +236,7 @@ _OR: Final = phrase("{list} or {next}").pattern
 _SEMICOLON: Final = phrase("{list}; {next}").pattern
 _THEN: Final = phrase("{list} {next}").pattern
 _JOINT: Final = frozenset(("list", "next"))
+_STOPS: Final = ".。"
 
 
 def all_of(items: Sequence[Argument], most: int = 0) -> Sentence:
@@ -217,6 +254,16 @@ def one_of(items: Sequence[Argument]) -> Sentence:
     return Listed.of(items, _COMMA, _OR)
 
 
+def each_of(items: Sequence[Argument]) -> Sentence:
+    """The items as "a and b and c"."""
+    return Listed.of(items, _AND, _AND)
+
+
+def any_of(items: Sequence[Argument]) -> Sentence:
+    """The items as "a or b or c"."""
+    return Listed.of(items, _OR, _OR)
+
+
 def in_turn(items: Sequence[Argument]) -> Sentence:
     """The items as "a; b; c"."""
     return Listed.of(items, _SEMICOLON, _SEMICOLON)
@@ -228,25 +275,56 @@ def together(*sentences: Sentence) -> Sentence:
     return found[0] if len(found) == 1 else Listed.of(found, _THEN, _THEN)
 
 
-def after_colon(sentence: Sentence) -> Sentence:
-    """The sentence as it goes on after a colon; abbreviations keep their capitals."""
-    text = sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else str(sentence)
+def clause(sentence: Sentence) -> Sentence:
+    """The sentence as it goes on after a colon, say; names and abbreviations keep their capitals."""
+    sentence = verbatim(sentence)
+    is_ordinary = sentence[1:2].islower() and not _begins_with_name(sentence)
+    text = sentence[:1].lower() + sentence[1:] if is_ordinary else str(sentence)
     return Clause(text, "{sentence}", {"sentence": sentence})
+
+
+def _begins_with_name(sentence: Sentence) -> bool:
+    if isinstance(sentence, Listed):
+        first = sentence.items[0] if sentence.items else None
+        return isinstance(first, Sentence) and _begins_with_name(first)
+    if not sentence.id or isinstance(sentence, _Inner):
+        return False
+    text, name = _parts(sentence.id)[0]
+    first = sentence.arguments[name] if name and not text else None
+    return first is not None and not (isinstance(first, Sentence) and not _begins_with_name(first))
+
+
+def and_more(listed: Sentence, left: int) -> Sentence:
+    """The list, and how many it leaves out: "a, b and 3 more"."""
+    return say_count(
+        "{list} and {count} more", "{list} and {count} more", left, list=listed, count=grouped(left)
+    )
+
+
+def grouped(number: int) -> str:
+    """The number as it is written: 12,345."""
+    return f"{number:,}"
+
+
+def unstopped(sentence: Sentence) -> Sentence:
+    """The sentence without its full stop, before a colon, say."""
+    return Unstopped(sentence.rstrip("."), "{sentence}", {"sentence": sentence})
 
 
 def _beyond(items: Sequence[Argument], most: int) -> Sentence | None:
     if not 0 < most < len(items):
         return None
-    listed = Listed.of(items[:most], _COMMA, _COMMA)
-    left = len(items) - most
-    return say_count("{list} and {count} more", "{list} and {count} more", left, list=listed)
+    return and_more(Listed.of(items[:most], _COMMA, _COMMA), len(items) - most)
 
 
 # -- saying it again -----------------------------------------------------------------------------
 
 
 def translated(document: Any, translations: Translations) -> Any:
-    """The JSON-like *document* with every Sentence in the language of the catalogue."""
+    """The JSON-like *document* with every Sentence in the language of the catalogue.
+
+    It may hold dataclasses, which become dicts.
+    """
     if isinstance(document, Sentence):
         return document.said_in(translations)
     if isinstance(document, dict):
@@ -254,6 +332,9 @@ def translated(document: Any, translations: Translations) -> Any:
         return {name: translated(value, translations) for name, value in entries}
     if isinstance(document, list | tuple):
         return [translated(each, translations) for each in cast("Sequence[Any]", document)]
+    if is_dataclass(document) and not isinstance(document, type):
+        names = [each.name for each in fields(document)]
+        return {name: translated(getattr(document, name), translations) for name in names}
     return document
 
 

@@ -15,14 +15,19 @@ from engine.kernel.sentences import (
     Clause,
     Listed,
     Sentence,
-    after_colon,
+    Unstopped,
+    clause,
     made,
     made_of_count,
+    unstopped,
 )
 
 _SENTENCE: Final = "kscope.dev/sentence"
 _LIST: Final = "kscope.dev/list"
-_CLAUSE: Final = "kscope.dev/clause"
+_INNER: Final = {
+    "kscope.dev/clause": (Clause, clause),
+    "kscope.dev/unstopped": (Unstopped, unstopped),
+}
 
 
 def stored(document: Any) -> Any:
@@ -38,8 +43,9 @@ def stored(document: Any) -> Any:
 
 
 def _stored_sentence(sentence: Sentence) -> Any:
-    if isinstance(sentence, Clause):
-        return {_CLAUSE: stored(sentence.sentence)}
+    for marker, (kind, _) in _INNER.items():
+        if isinstance(sentence, kind):
+            return {marker: stored(sentence.sentence)}
     if isinstance(sentence, Listed):
         joints = {"between": sentence.between, "last": sentence.id}
         return {_LIST: {"items": stored(sentence.items), **joints}}
@@ -47,7 +53,7 @@ def _stored_sentence(sentence: Sentence) -> Any:
         return str(sentence)
     kept = {"id": sentence.id, "arguments": stored(sentence.arguments)}
     if sentence.plural:
-        kept |= {"plural": sentence.plural, "count": sentence.count}
+        kept |= {"plural": sentence.plural, "count": sentence.number}
     return {_SENTENCE: kept}
 
 
@@ -69,8 +75,8 @@ def restored(document: Any) -> Any:
 
 def _restored_sentence(marker: str, kept: Any) -> Sentence | None:
     """Raises KeyError, TypeError or ValueError for what was not `stored`."""
-    if marker == _CLAUSE:
-        return after_colon(kept) if isinstance(kept, Sentence) else None
+    if marker in _INNER:
+        return _INNER[marker][1](kept) if isinstance(kept, Sentence) else None
     if marker == _LIST:
         items = cast("list[Argument]", kept["items"])
         return Listed.of(items, kept["between"], kept["last"])

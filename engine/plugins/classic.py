@@ -11,6 +11,7 @@ from engine.framework.framework import CycleState, Plugin
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.node_table import CPU, MEMORY
+from engine.kernel.sentences import say
 
 ERROR_PLUGIN = "error"
 MAX_PRIORITY = 10
@@ -37,8 +38,8 @@ class Priority(Plugin):
         rows = np.array([row], np.int64)
         used, allocatable = self._used(state, rows), self._allocatable(rows)
         for place, (name, unit) in enumerate((("cpu", "m"), ("memory", ""))):
-            yield Term(f"{name} used with the pod", int(used[place][0]), unit)
-            yield Term(f"{name} allocatable", int(allocatable[place][0]), unit)
+            yield Term(say("{name} used with the pod", name=name), int(used[place][0]), unit)
+            yield Term(say("{name} allocatable", name=name), int(allocatable[place][0]), unit)
 
     def _allocatable(self, rows: IntArray) -> tuple[IntArray, IntArray]:
         return self._table.allocatable[CPU][rows], self._table.allocatable[MEMORY][rows]

@@ -1,10 +1,14 @@
-"""What is stuck in the scenarios that stand, as it was found and kept for runs, pages and REST."""
+"""What is stuck in the scenarios that stand, as it was found and kept for runs, pages and REST.
+
+It is kept in no language: with the patterns of its sentences and their arguments.
+"""
 
 from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from engine.cluster.source import fingerprint
+from engine.kernel.stored_sentences import restored, stored
 from kscope.runs.models import Run, Triage
 
 
@@ -13,10 +17,16 @@ def triage_known(run: Run) -> Triage | None:
     return _of_engine().filter(scenario_id=run.scenario_id, **_version(run)).first()
 
 
+def document_of(known: Triage) -> dict[str, Any]:
+    """What was found, with its sentences."""
+    document: dict[str, Any] = restored(known.document)
+    return document
+
+
 def triage_keep(run: Run, document: dict[str, Any], *, is_whole: bool) -> None:
     """Keep what was found; what another version of kscope found is replaced."""
     found = {
-        "document": document,
+        "document": stored(document),
         "is_whole": is_whole,
         "stuck": len(document["groups"]),
         "engine_digest": fingerprint(),

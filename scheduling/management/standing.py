@@ -13,7 +13,9 @@ from engine.input.files import NoSuchFileError, files_of
 from engine.input.instants import whole_second_of
 from engine.input.load_result import LoadResult
 from engine.kernel.errors import SimError
+from engine.kernel.sentences import Translations
 from engine.scheduler.configuration.scenario_schedulers import check_setup
+from kscope.runs.languages.reader import catalogue, said
 from scheduling.management.intake import BAD_INPUT, load
 
 
@@ -21,7 +23,7 @@ class Writable(Protocol):
     """What a command was asked for."""
 
     def to_dict(self) -> dict[str, Any]: ...
-    def text(self) -> str: ...
+    def text(self, translations: Translations = ...) -> str: ...
 
 
 def expand(names: list[str]) -> Iterator[Path]:
@@ -54,9 +56,9 @@ def standing_cluster(loaded: LoadResult, profile: str | None) -> Standing:
 def write_answer(command: BaseCommand, answer: Writable, *, as_json: bool) -> None:
     """Print an answer as a text, or as indented JSON."""
     if as_json:
-        text = orjson.dumps(answer.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n"
+        text = orjson.dumps(said(answer.to_dict()), option=orjson.OPT_INDENT_2).decode() + "\n"
     else:
-        text = answer.text()
+        text = answer.text(catalogue())
     command.stdout.write(text, ending="")
 
 

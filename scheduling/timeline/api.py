@@ -13,6 +13,7 @@ from engine.diagnosis.trace.layout import Asked
 from engine.diagnosis.trace.timeline import Head, View, timeline_of
 from kscope.runs.access import found_run
 from kscope.runs.errors import ApplicationError
+from kscope.runs.languages.reader import said
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 from kscope.runs.web.api.answer_schema import answer_schema
@@ -55,7 +56,7 @@ class RunTimeline(RestView):
         with TRACES.of(run) as trace:
             record = StoredRecord(run, head.shown_seq)
             answer = timeline_of(trace, record, asked, view, head)
-        return HttpResponse(orjson.dumps(answer), content_type="application/json")
+        return HttpResponse(orjson.dumps(said(answer)), content_type="application/json")
 
 
 def _head(request: Request, run: Run) -> Head:

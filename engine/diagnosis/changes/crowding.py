@@ -9,6 +9,7 @@ from engine.cluster.commands import Command
 from engine.diagnosis.candidates import Candidate, Situation
 from engine.framework.explaining.case import Refusal
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import Sentence, say
 from engine.objects.objects import Pod
 
 # On how many nodes, the closest first, and for how many pods of each, one pod less is tried.
@@ -51,7 +52,11 @@ def _fewer_pods(situation: Situation, *, owned: bool) -> Iterator[Candidate]:
         other = leaving.pod
         yield Candidate(
             kind="pod",
-            text=f"Delete the pod {other.key} on {other.node_name or leaving.node}",
+            text=say(
+                "Delete the pod {pod} on {node}",
+                pod=other.key,
+                node=other.node_name or leaving.node,
+            ),
             command=Command(verb="delete", object=other.pod.id),
             # Its volumes have to be detached first.
             decidable=not leaving.detaches,
@@ -59,12 +64,15 @@ def _fewer_pods(situation: Situation, *, owned: bool) -> Iterator[Candidate]:
         )
 
 
-def _deletion_note(pod: Pod) -> str:
+def _deletion_note(pod: Pod) -> Sentence:
     owner = next(iter(pod.owner_references), None)
     if owner is None:
-        return "Its work ends: no workload creates that pod again."
-    again = f"{owner.get('kind')} {owner.get('name')} creates another pod"
-    return f"Its work is interrupted; {again}, which needs room elsewhere."
+        return say("Its work ends: no workload creates that pod again.")
+    return say(
+        "Its work is interrupted; {kind} {name} creates another pod, which needs room elsewhere.",
+        kind=str(owner.get("kind")),
+        name=str(owner.get("name")),
+    )
 
 
 def _may_go(pod: Pod) -> bool:

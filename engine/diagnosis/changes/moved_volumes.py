@@ -8,13 +8,14 @@ from engine.cluster.commands import Command
 from engine.diagnosis.candidates import Candidate, Situation, made_again
 from engine.framework.explaining.case import listed
 from engine.framework.explaining.manifests import deep_copy
+from engine.kernel.sentences import say, say_count
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Node, PersistentVolume, PersistentVolumeClaim
 from engine.objects.phases import NO_PROVISIONER, claim_class
 from engine.objects.selectors import NodeSelector
 
 _NODES = 3
-_LOST = "The data on the old volume is not moved: restore it from a backup."
+_LOST = say("The data on the old volume is not moved: restore it from a backup.")
 
 
 def moved_volumes(situation: Situation) -> Iterator[Candidate]:
@@ -59,11 +60,15 @@ def _is_provisioned(situation: Situation, claim: PersistentVolumeClaim) -> bool:
 
 def _claims_again(claims: list[PersistentVolumeClaim]) -> Candidate:
     first, *rest = [made_again(each, {"volumeName": None}) for each in claims]
-    several = "s" if len(claims) > 1 else ""
     names = listed([each.key for each in claims])
     return Candidate(
         kind="moved",
-        text=f"Recreate the claim{several} {names}, so that new volumes are provisioned",
+        text=say_count(
+            "Recreate the claim {claims}, so that new volumes are provisioned",
+            "Recreate the claims {claims}, so that new volumes are provisioned",
+            len(claims),
+            claims=names,
+        ),
         command=first,
         more=tuple(rest),
         decidable=False,
@@ -89,7 +94,12 @@ def _volume_again(
     claimed: Command = made_again(claim, {"volumeName": None})
     return Candidate(
         kind="moved",
-        text=f"Recreate volume {volume.name} and claim {claim.key} for {listed(labels)}",
+        text=say(
+            "Recreate volume {volume} and claim {claim} for {labels}",
+            volume=volume.name,
+            claim=claim.key,
+            labels=listed(labels),
+        ),
         command=again,
         more=(claimed,),
         decidable=False,

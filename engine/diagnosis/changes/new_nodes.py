@@ -14,12 +14,13 @@ from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.manifests import CONDITION, HOSTNAME, taint_of, taint_text
 from engine.framework.explaining.refusals import NODES
 from engine.framework.pods.pod_template import Taint
+from engine.kernel.sentences import Sentence, enumerated, say, say_count
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node
 
 # For how many of the shapes there are a node that differs is tried.
 _UNLIKE = 3
-_MACHINE = "It costs one more machine, and the time to set it up."
+_MACHINE = say("It costs one more machine, and the time to set it up.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,39 @@ class Difference:
         """In how many respects it differs. In more than one it would not be like its model."""
         return sum(map(bool, (self.labels, self.sizes, self.without)))
 
-    def __str__(self) -> str:
+    def change(self, like: str) -> Sentence:
+        """The addition of a node like the one of that name, but for this."""
         parts = [f"{key}={value}" for key, value in sorted(self.labels.items())]
         parts += [f"{format_amount(name, n)} {name}" for name, n in sorted(self.sizes.items())]
-        differences = [f"with {', '.join(parts)}"] if parts else []
-        if self.without:
-            differences.append(f"without {', '.join(map(taint_text, self.without))}")
-        return " and ".join(differences)
+        added, taints = enumerated(parts), enumerated(list(map(taint_text, self.without)))
+        if added and taints:
+            return say_count(
+                "Add one more node like {node}, but with {added} and without {taints}",
+                "Add {count} nodes like {node}, but with {added} and without {taints}",
+                1,
+                node=like,
+                added=added,
+                taints=taints,
+            )
+        if added:
+            return say_count(
+                "Add one more node like {node}, but with {added}",
+                "Add {count} nodes like {node}, but with {added}",
+                1,
+                node=like,
+                added=added,
+            )
+        if taints:
+            return say_count(
+                "Add one more node like {node}, but without {taints}",
+                "Add {count} nodes like {node}, but without {taints}",
+                1,
+                node=like,
+                taints=taints,
+            )
+        return say_count(
+            "Add one more node like {node}", "Add {count} nodes like {node}", 1, node=like
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +137,9 @@ def _one_more(situation: Situation, like: Node, difference: Difference) -> Candi
     ]
     labels = {**like.labels, **difference.labels, **own}
     manifest = _node_manifest(name, labels, {**like.allocatable, **sizes}, taints)
-    text = f"Add one more node like {like.name}"
     return Candidate(
         kind="node",
-        text=f"{text}, but {difference}" if str(difference) else text,
+        text=difference.change(like.name),
         command=Command(verb="create", manifest=manifest),
         note=_MACHINE,
     )
@@ -131,7 +157,7 @@ def _first_node(situation: Situation) -> Candidate:
     manifest = _node_manifest("node-1", labels, amounts, [])
     return Candidate(
         kind="node",
-        text=f"Add a node with at least {cpu} cpu and {memory} memory",
+        text=say("Add a node with at least {cpu} cpu and {memory} memory", cpu=cpu, memory=memory),
         command=Command(verb="create", manifest=manifest),
         note=_MACHINE,
     )

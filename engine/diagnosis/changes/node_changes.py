@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from engine.cluster.commands import Command
 from engine.diagnosis.candidates import Candidate, Situation, patched
+from engine.kernel.sentences import say
 from engine.objects.manifest_parts import items
 
 
@@ -16,9 +17,9 @@ def uncordoned(situation: Situation) -> Iterator[Candidate]:
             command = Command(verb="uncordon", object=f"node/{each.node}")
             yield Candidate(
                 kind="uncordon",
-                text=f"Uncordon {each.node}",
+                text=say("Uncordon {node}", node=each.node),
                 command=command,
-                note="New pods may be placed on it at once: finish its maintenance first.",
+                note=say("New pods may be placed on it at once: finish its maintenance first."),
             )
 
 
@@ -34,8 +35,8 @@ def recovered_nodes(situation: Situation) -> Iterator[Candidate]:
         ]
         yield Candidate(
             kind="ready",
-            text=f"Bring {each.node} back, so that it is Ready",
+            text=say("Bring {node} back, so that it is Ready", node=each.node),
             command=patched(node.id, {"status": {"conditions": conditions}}),
             decidable=False,
-            note="Its kubelet has to run again: repair the machine or its network.",
+            note=say("Its kubelet has to run again: repair the machine or its network."),
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from engine.diagnosis.candidates import Candidate, Situation, replaced
+from engine.kernel.sentences import say
 from engine.objects.objects import ApiObject, Manifest
 
 
@@ -21,11 +22,15 @@ def priorities(situation: Situation) -> Iterator[Candidate]:
         fields: Manifest = {"priorityClassName": each.name, "priority": each.raw["value"]}
         if each.raw.get("preemptionPolicy"):
             fields["preemptionPolicy"] = each.raw["preemptionPolicy"]
-        text = f"Give it the priority class {each.name} ({each.raw['value']}), so that it evicts others"
+        text = say(
+            "Give it the priority class {each} ({value}), so that it evicts others",
+            each=each.name,
+            value=each.raw["value"],
+        )
         yield replace(replaced(pod, fields, kind="priority", text=text), evicts=True)
     if pod.spec.get("preemptionPolicy") == "Never":
         fields = {"preemptionPolicy": "PreemptLowerPriority"}
-        text = "Let it evict pods of lower priority (preemptionPolicy PreemptLowerPriority)"
+        text = say("Let it evict pods of lower priority (preemptionPolicy PreemptLowerPriority)")
         yield replace(replaced(pod, fields, kind="priority", text=text), evicts=True)
 
 

@@ -13,6 +13,16 @@ from engine.framework.explaining.case import listed
 from engine.input.instants import is_time, moment
 from engine.input.scenario import Scenario
 from engine.kernel.latency import DEFAULT_LATENCIES, Latency
+from engine.kernel.sentences import (
+    NOTHING,
+    Sentence,
+    enumerated,
+    grouped,
+    phrase,
+    say,
+    say_count,
+    verbatim,
+)
 from engine.kernel.units import MILLISECOND, SECOND
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Pod
@@ -20,18 +30,18 @@ from engine.objects.objects import Manifest, Pod
 # How the assumption can be replaced: by files that say it, or not at all.
 Act = Literal["files", ""]
 _TIMES: Final = (
-    ("attach", "attach"),
-    ("provision", "provision"),
-    ("container_start", "container start"),
+    ("attach", phrase("attach {time}")),
+    ("provision", phrase("provision {time}")),
+    ("container_start", phrase("container start {time}")),
 )
 # Kinds that a pod needs, and the assumption where the files have no such object.
 _NOT_GIVEN: Final = {
-    "Event": "nothing was observed beyond states and conditions",
-    "Lease": "a node is silent only where its condition Ready says Unknown",
-    "CSINode": "every driver is registered on every node",
-    "Secret": "those that pods name are there",
-    "ConfigMap": "those that pods name are there",
-    "ServiceAccount": "those that pods name are there",
+    "Event": say("nothing was observed beyond states and conditions"),
+    "Lease": say("a node is silent only where its condition Ready says Unknown"),
+    "CSINode": say("every driver is registered on every node"),
+    "Secret": say("those that pods name are there"),
+    "ConfigMap": say("those that pods name are there"),
+    "ServiceAccount": say("those that pods name are there"),
 }
 _IMAGE_REASONS: Final = frozenset(("ErrImagePull", "ImagePullBackOff", "InvalidImageName"))
 
@@ -40,9 +50,9 @@ _IMAGE_REASONS: Final = frozenset(("ErrImagePull", "ImagePullBackOff", "InvalidI
 class Assumption:
     """What is assumed of *what*, where that comes from, and how it can be replaced."""
 
-    what: str
-    text: str
-    source: str = ""
+    what: Sentence
+    text: Sentence
+    source: Sentence = NOTHING
     act: Act = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,9 +75,9 @@ def assumptions(scenario: Scenario, evidence: Evidence) -> list[Assumption]:
 def _instant(scenario: Scenario, evidence: Evidence) -> Iterator[Assumption]:
     if scenario.instant and not evidence.instant:
         yield Assumption(
-            what="The instant",
-            text="the time of the import",
-            source="the files name no time",
+            what=say("The instant"),
+            text=say("the time of the import"),
+            source=say("the files name no time"),
         )
 
 
@@ -75,9 +85,9 @@ def _scheduler(scenario: Scenario) -> Iterator[Assumption]:
     if scenario.configuration is not None or scenario.schedulers:
         return
     yield Assumption(
-        what="Scheduler",
-        text="one kube-scheduler with the default profile",
-        source="no KubeSchedulerConfiguration is in the files",
+        what=say("Scheduler"),
+        text=say("one kube-scheduler with the default profile"),
+        source=say("no KubeSchedulerConfiguration is in the files"),
         act="files",
     )
 
@@ -87,13 +97,16 @@ def _durations(latencies: Mapping[str, Latency], evidence: Evidence) -> Iterator
     unset = [(name, words) for name, words in _TIMES if name not in latencies]
     if not unset:
         return
-    text = ", ".join(f"{words} {_seconds(DEFAULT_LATENCIES[name])}" for name, words in unset)
+    text = enumerated([words.say(time=_seconds(DEFAULT_LATENCIES[name])) for name, words in unset])
     took = attach_times(evidence)
-    source = ""
+    source = NOTHING
     if took and "attach" not in latencies:
-        source = f"your Events say that attach took {_seconds(median_low(took) * SECOND)}"
-        source += f" (median of {len(took):,})"
-    yield Assumption(what="How long things take", text=text, source=source)
+        source = say(
+            "your Events say that attach took {time} (median of {number})",
+            time=_seconds(median_low(took) * SECOND),
+            number=grouped(len(took)),
+        )
+    yield Assumption(what=say("How long things take"), text=text, source=source)
 
 
 def attach_times(evidence: Evidence) -> list[int]:
@@ -127,19 +140,26 @@ def _silent_nodes(evidence: Evidence) -> Iterator[Assumption]:
     first = min((each for each in since if each), default="")
     yield Assumption(
         what=listed([key_of(each) for each in silent]),
-        text=f"{'stays' if len(silent) == 1 else 'stay'} silent until you change it",
-        source=f"Ready=Unknown since {first}" if first else "Ready=Unknown",
+        text=say_count(
+            "stays silent until you change it", "stay silent until you change it", len(silent)
+        ),
+        source=say("Ready=Unknown since {time}", time=first)
+        if first
+        else verbatim("Ready=Unknown"),
     )
 
 
 def _images(evidence: Evidence) -> Iterator[Assumption]:
     missing = sum(_lacks_image(each) for each in evidence.all(Pod.KIND))
-    pods = f"{missing:,} pod{'s' if missing > 1 else ''}"
-    yield Assumption(
-        what="Images",
-        text=f"can be pulled, except where {pods} could not" if missing else "can be pulled",
-        source="image pulls are outside the model",
-    )
+    text = say("can be pulled")
+    if missing:
+        text = say_count(
+            "can be pulled, except where {count} pod could not",
+            "can be pulled, except where {count} pods could not",
+            missing,
+            count=grouped(missing),
+        )
+    yield Assumption(what=say("Images"), text=text, source=say("image pulls are outside the model"))
 
 
 def _lacks_image(pod: Manifest) -> bool:
@@ -152,11 +172,16 @@ def _lacks_image(pod: Manifest) -> bool:
 
 def _not_given(evidence: Evidence) -> Iterator[Assumption]:
     """The assumptions in the place of evidence that the files lack."""
-    missing: dict[str, list[str]] = {}
+    missing: dict[Sentence, list[str]] = {}
     for kind, assumed in _NOT_GIVEN.items():
         is_there = evidence.has_events if kind == "Event" else evidence.has(kind)
         if not is_there:
             missing.setdefault(assumed, []).append(f"{kind}s")
     for assumed, kinds in missing.items():
         are = listed(kinds)
-        yield Assumption(what=are, text=assumed, source=f"no {are} are in the files", act="files")
+        yield Assumption(
+            what=are,
+            text=assumed,
+            source=say("no {kinds} are in the files", kinds=are),
+            act="files",
+        )

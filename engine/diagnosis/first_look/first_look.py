@@ -20,6 +20,7 @@ from engine.diagnosis.triage.deciding import deciding_on
 from engine.diagnosis.triage.report import Group, Triage
 from engine.diagnosis.triage.triage import triage
 from engine.input.scenario import Scenario
+from engine.kernel.sentences import NOTHING, Sentence, enumerated, grouped, say, say_count, together
 from engine.objects.kinds import entity_id
 from engine.objects.manifest_parts import section
 from engine.versions.choices import proposed_version
@@ -38,7 +39,7 @@ class Read:
 
     kind: str
     number: int
-    state: str = ""
+    state: Sentence = NOTHING
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -51,7 +52,7 @@ class Version:
 
     profile: str
     proposed: str
-    because: str
+    because: Sentence
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -160,10 +161,10 @@ def _version(profile: str, scenario: Scenario, evidence: Evidence) -> Version:
     )
     proposed = scenario.profile or proposed_version(told)
     is_known = any(_is_of(proposed, each) for each in told)
-    nearest = f" Of the versions that kscope knows {proposed} is the nearest."
+    nearest = say("Of the versions that kscope knows {version} is the nearest.", version=proposed)
     needs_word = bool(told) and not scenario.profile and not is_known
     because = _because(scenario.profile, told)
-    return Version(profile, proposed, because + nearest if needs_word else because)
+    return Version(profile, proposed, together(because, nearest) if needs_word else because)
 
 
 def _is_of(version: str, kubelet: str) -> bool:
@@ -171,16 +172,23 @@ def _is_of(version: str, kubelet: str) -> bool:
     return kubelet.removeprefix(version)[:1] in ("", ".", "-", "+") and kubelet.startswith(version)
 
 
-def _because(chosen: str, told: Counter[str]) -> str:
+def _because(chosen: str, told: Counter[str]) -> Sentence:
     if chosen:
-        return f"The files ask for {chosen}."
+        return say("The files ask for {version}.", version=chosen)
     if not told:
-        return "No node says which kubelet it has, so the newest version is followed."
+        return say("No node says which kubelet it has, so the newest version is followed.")
     if len(told) == 1:
         ((version, number),) = told.items()
-        return f"{f'All {number:,} kubelets say' if number > 1 else 'The kubelet says'} {version}."
-    parts = ", ".join(f"{number:,} {version}" for version, number in sorted(told.items()))
-    return (
-        f"The kubelets say {parts}: the newest counts, because no kubelet is newer than its API "
-        "server."
+        return say_count(
+            "The kubelet says {version}.",
+            "All {count} kubelets say {version}.",
+            number,
+            version=version,
+            count=grouped(number),
+        )
+    parts = enumerated([f"{grouped(number)} {version}" for version, number in sorted(told.items())])
+    return say(
+        "The kubelets say {versions}: the newest counts, because no kubelet is newer "
+        "than its API server.",
+        versions=parts,
     )

@@ -10,6 +10,7 @@ from engine.diagnosis.first_look.printed import node_state, pod_state
 from engine.diagnosis.observed.evidence import Evidence, condition
 from engine.diagnosis.triage.deciding import Deciding
 from engine.framework.nodes.node_table import MEMORY
+from engine.kernel.sentences import NOTHING, Sentence, enumerated, say
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Node
 
@@ -27,7 +28,7 @@ class DrawnNode:
 
     name: str
     state: str = ""
-    note: str = ""
+    note: Sentence = NOTHING
     memory: int | None = None
     runs: int = 0
     placed: int = 0
@@ -79,18 +80,22 @@ def _place(node: Node) -> tuple[bool, str, str]:
 def _drawn(evidence: Evidence, deciding: Deciding, node: Node) -> DrawnNode:
     state = node_state(node.raw)
     notes = dict.fromkeys([*_silence(evidence, node, state), *_marks(node)])
-    return DrawnNode(node.name, state, ", ".join(notes), _memory(deciding, node.name))
+    return DrawnNode(node.name, state, enumerated(list(notes)), _memory(deciding, node.name))
 
 
-def _silence(evidence: Evidence, node: Node, state: str) -> Iterator[str]:
+def _silence(evidence: Evidence, node: Node, state: str) -> Iterator[Sentence]:
     """That a node is not ready, and for how long."""
     if state in ("", "ready"):
         return
     since = evidence.age_seconds(
         str((condition(node.raw, "Ready") or {}).get("lastTransitionTime"))
     )
-    word = "silent" if state == "unknown" else "not ready"
-    yield f"{word} {_duration(since)}" if since > 0 else word
+    if since <= 0:
+        yield say("silent") if state == "unknown" else say("not ready")
+    elif state == "unknown":
+        yield say("silent {time}", time=_duration(since))
+    else:
+        yield say("not ready {time}", time=_duration(since))
 
 
 def _duration(seconds: int) -> str:
@@ -104,7 +109,7 @@ def _duration(seconds: int) -> str:
 def _marks(node: Node) -> Iterator[str]:
     """What sets a node apart: cordoned, kept for some by a taint, devices."""
     if node.unschedulable:
-        yield "cordoned"
+        yield say("cordoned")
     yield from _first(str(each.get("key")) for each in node.taints if _is_own(each))
     yield from _first(name for name in node.allocatable if not any(map(name.startswith, _USUAL)))
 

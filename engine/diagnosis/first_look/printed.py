@@ -8,6 +8,16 @@ from typing import Final
 
 from engine.diagnosis.observed.evidence import Evidence, condition, key_of
 from engine.input.instants import is_time
+from engine.kernel.sentences import (
+    NOTHING,
+    Sentence,
+    count_phrase,
+    enumerated,
+    grouped,
+    say,
+    say_count,
+    verbatim,
+)
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
 from engine.objects.outside import NAMED, NODE_LEASES
@@ -18,17 +28,17 @@ _NODE_STATES: Final = {"True": "ready", "False": "not ready", "Unknown": "unknow
 _NAMED_AT_MOST: Final = 3
 
 
-def printed_state(evidence: Evidence, kind: str) -> str:
+def printed_state(evidence: Evidence, kind: str) -> Sentence:
     """The state of all objects of a kind: "35 run, 40 wait for a node"; "" where it has none."""
-    say = _SAYERS.get(kind)
-    if say is not None:
-        return say(evidence)
+    sayer = _SAYERS.get(kind)
+    if sayer is not None:
+        return sayer(evidence)
     if kind in NAMED:
-        return "only the names are kept"
+        return say("only the names are kept")
     count = _PHASES.get(kind)
     if count is not None:
         return _counted(count(each) for each in evidence.all(kind))
-    return ""
+    return NOTHING
 
 
 def pod_state(pod: Manifest) -> str:
@@ -44,37 +54,43 @@ def pod_state(pod: Manifest) -> str:
 
 
 _POD_WORDS: Final = {
-    "runs": "run",
-    "waits": "wait for a node",
-    "placed": "have a node and do not run",
-    "terminating": "are terminating",
-    "ended": "have ended",
-}
-_POD_WORD: Final = {
-    "runs": "runs",
-    "waits": "waits for a node",
-    "placed": "has a node and does not run",
-    "terminating": "is terminating",
-    "ended": "has ended",
+    "runs": count_phrase("{count} runs", "{count} run"),
+    "waits": count_phrase("{count} waits for a node", "{count} wait for a node"),
+    "placed": count_phrase(
+        "{count} has a node and does not run", "{count} have a node and do not run"
+    ),
+    "terminating": count_phrase("{count} is terminating", "{count} are terminating"),
+    "ended": count_phrase("{count} has ended", "{count} have ended"),
 }
 
 
-def _pods(evidence: Evidence) -> str:
+def _pods(evidence: Evidence) -> Sentence:
     found = Counter(pod_state(each) for each in evidence.all("Pod"))
     parts = [
-        f"{found[state]:,} {words if found[state] != 1 else _POD_WORD[state]}"
+        words.say(found[state], count=grouped(found[state]))
         for state, words in _POD_WORDS.items()
         if found[state]
     ]
-    return ", ".join(parts)
+    return enumerated(parts)
 
 
-def _nodes(evidence: Evidence) -> str:
+def _nodes(evidence: Evidence) -> Sentence:
     cordoned = sum(
         bool(section(each, "spec").get("unschedulable")) for each in evidence.all("Node")
     )
-    states = _counted(node_state(each) for each in evidence.all("Node"))
-    return f"{states}; {cordoned:,} cordoned" if cordoned else states
+    states = _counted(_NODE_WORDS[node_state(each)] for each in evidence.all("Node"))
+    if not cordoned:
+        return states
+    return say("{states}; {count} cordoned", states=states, count=grouped(cordoned))
+
+
+# What is printed of a node in each state.
+_NODE_WORDS: Final = {
+    "ready": say("ready"),
+    "not ready": say("not ready"),
+    "unknown": say("unknown"),
+    "": NOTHING,
+}
 
 
 def node_state(node: Manifest) -> str:
@@ -83,12 +99,17 @@ def node_state(node: Manifest) -> str:
     return _NODE_STATES.get(str(ready.get("status")), "") if ready else ""
 
 
-def _workloads(kind: str) -> Callable[[Evidence], str]:
-    def said(evidence: Evidence) -> str:
+def _workloads(kind: str) -> Callable[[Evidence], Sentence]:
+    def said(evidence: Evidence) -> Sentence:
         short = sum(map(_lacks_pods, evidence.all(kind)))
         if not short:
-            return ""
-        return f"{short:,} {'has' if short == 1 else 'have'} too few pods that are ready"
+            return NOTHING
+        return say_count(
+            "{count} has too few pods that are ready",
+            "{count} have too few pods that are ready",
+            short,
+            count=grouped(short),
+        )
 
     return said
 
@@ -107,54 +128,81 @@ def _int(part: Manifest, name: str) -> int:
     return int(part.get(name) or 0)
 
 
-def _phase(manifest: Manifest) -> str:
-    return str(section(manifest, "status").get("phase") or "").lower()
+def _phase(manifest: Manifest) -> Sentence:
+    return verbatim(str(section(manifest, "status").get("phase") or "").lower())
 
 
-def _job(job: Manifest) -> str:
-    for name, word in (("Complete", "complete"), ("Failed", "failed"), ("Suspended", "suspended")):
+_JOB_WORDS: Final = {
+    "Complete": say("complete"),
+    "Failed": say("failed"),
+    "Suspended": say("suspended"),
+}
+
+
+def _job(job: Manifest) -> Sentence:
+    for name, word in _JOB_WORDS.items():
         found = condition(job, name)
         if found is not None and found.get("status") == "True":
             return word
-    return "active" if section(job, "status") else ""
+    return say("active") if section(job, "status") else NOTHING
 
 
-def _attachment(attachment: Manifest) -> str:
+def _attachment(attachment: Manifest) -> Sentence:
     if attachment["metadata"].get("deletionTimestamp"):
-        return "being detached"
+        return say("being detached")
     status = section(attachment, "status")
-    return ("attached" if status.get("attached") else "not attached") if status else ""
+    if not status:
+        return NOTHING
+    return say("attached") if status.get("attached") else say("not attached")
 
 
-def _snapshot(snapshot: Manifest) -> str:
+def _snapshot(snapshot: Manifest) -> Sentence:
     status = section(snapshot, "status")
-    return ("ready to use" if status.get("readyToUse") else "not ready") if status else ""
+    if not status:
+        return NOTHING
+    return say("ready to use") if status.get("readyToUse") else say("not ready")
 
 
-def _claim_of_node(claim: Manifest) -> str:
+def _claim_of_node(claim: Manifest) -> Sentence:
     ready = condition(claim, "Ready")
-    return ("ready" if ready.get("status") == "True" else "not ready") if ready else ""
+    if not ready:
+        return NOTHING
+    return say("ready") if ready.get("status") == "True" else say("not ready")
 
 
-def _devices(claim: Manifest) -> str:
-    return "allocated" if section(claim, "status", "allocation") else "not allocated"
+def _devices(claim: Manifest) -> Sentence:
+    is_allocated = bool(section(claim, "status", "allocation"))
+    return say("allocated") if is_allocated else say("not allocated")
 
 
-def _drivers(evidence: Evidence) -> str:
+def _drivers(evidence: Evidence) -> Sentence:
     nodes = list(evidence.all("CSINode"))
     found = Counter(
         str(each.get("name")) for node in nodes for each in items(section(node, "spec"), "drivers")
     )
     parts = [
-        f"{name} on {'every node' if number == len(nodes) else f'{number:,} of {len(nodes):,}'}"
+        say("{driver} on every node", driver=name)
+        if number == len(nodes)
+        else say(
+            "{driver} on {count} of {all}",
+            driver=name,
+            count=grouped(number),
+            all=grouped(len(nodes)),
+        )
         for name, number in sorted(found.items())
     ]
-    return _first(parts) or "no driver is registered"
+    return _first(parts) or say("no driver is registered")
 
 
-def _quotas(evidence: Evidence) -> str:
+def _quotas(evidence: Evidence) -> Sentence:
     parts = [
-        f"{key_of(quota)}: {used} of {hard} {resource}"
+        say(
+            "{key_of}: {used} of {hard} {resource}",
+            key_of=key_of(quota),
+            used=used,
+            hard=hard,
+            resource=resource,
+        )
         for quota in evidence.all("ResourceQuota")
         for resource, used, hard in _used_up(quota)
     ]
@@ -176,46 +224,63 @@ def _used_up(quota: Manifest) -> Iterator[tuple[str, str, str]]:
             yield str(resource), str(given), str(hard)
 
 
-def _budgets(evidence: Evidence) -> str:
+def _budgets(evidence: Evidence) -> Sentence:
     none = sum(
         section(each, "status").get("disruptionsAllowed") == 0
         for each in evidence.all("PodDisruptionBudget")
     )
-    return f"{none:,} {'allows' if none == 1 else 'allow'} no disruption now" if none else ""
+    if not none:
+        return NOTHING
+    return say_count(
+        "{count} allows no disruption now",
+        "{count} allow no disruption now",
+        none,
+        count=grouped(none),
+    )
 
 
-def _leases(evidence: Evidence) -> str:
+def _leases(evidence: Evidence) -> Sentence:
     nodes = sum(each["metadata"].get("namespace") == NODE_LEASES for each in evidence.all("Lease"))
-    return f"{nodes:,} of nodes" if nodes else "none of nodes"
+    return say("{count} of nodes", count=grouped(nodes)) if nodes else say("none of nodes")
 
 
-def _events(evidence: Evidence) -> str:
+def _events(evidence: Evidence) -> Sentence:
     found = list(evidence.all_events())
     warnings = sum(each.is_warning for each in found)
     last = max((each.last for each in found if is_time(each.last)), default="")
-    when = f", the last at {last[:10]} {last[11:19]}" if last else ""
-    return f"{warnings:,} of them {'Warning' if warnings == 1 else 'Warnings'}{when}"
+    if not last:
+        return say_count(
+            "{count} of them Warning", "{count} of them Warnings", warnings, count=grouped(warnings)
+        )
+    return say_count(
+        "{count} of them Warning, the last at {time}",
+        "{count} of them Warnings, the last at {time}",
+        warnings,
+        count=grouped(warnings),
+        time=f"{last[:10]} {last[11:19]}",
+    )
 
 
-def _first(parts: list[str]) -> str:
-    more = len(parts) - _NAMED_AT_MOST
-    return ", ".join(parts[:_NAMED_AT_MOST]) + (f" and {more:,} more" if more > 0 else "")
+def _first(parts: list[Sentence]) -> Sentence:
+    return enumerated(parts, _NAMED_AT_MOST)
 
 
-def _counted(states: Iterable[str]) -> str:
+def _counted(states: Iterable[Sentence]) -> Sentence:
     """ "9 bound, 1 pending", the most frequent first; "all bound" where there are several of one."""
     found = Counter(each for each in states if each)
     parts = sorted(found.items(), key=_often)
     if len(parts) == 1 and parts[0][1] > 1:
-        return f"all {parts[0][0]}"
-    return ", ".join(f"{number:,} {state}" for state, number in parts)
+        return say("all {state}", state=parts[0][0])
+    return enumerated(
+        [say("{count} {state}", count=grouped(number), state=state) for state, number in parts]
+    )
 
 
-def _often(part: tuple[str, int]) -> tuple[int, str]:
+def _often(part: tuple[Sentence, int]) -> tuple[int, str]:
     return -part[1], part[0]
 
 
-_SAYERS: Final[dict[str, Callable[[Evidence], str]]] = {
+_SAYERS: Final[dict[str, Callable[[Evidence], Sentence]]] = {
     "Pod": _pods,
     "Node": _nodes,
     "Deployment": _workloads("Deployment"),
@@ -229,7 +294,7 @@ _SAYERS: Final[dict[str, Callable[[Evidence], str]]] = {
     "Lease": _leases,
     "Event": _events,
 }
-_PHASES: Final[dict[str, Callable[[Manifest], str]]] = {
+_PHASES: Final[dict[str, Callable[[Manifest], Sentence]]] = {
     "PersistentVolumeClaim": _phase,
     "PersistentVolume": _phase,
     "Namespace": _phase,

@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 import yaml
 
 from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, key_of
+from engine.kernel.sentences import NOTHING, Sentence, phrase, say, verbatim
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node
 from engine.objects.values.quantity import milli_value
@@ -55,34 +56,56 @@ class Pool:
     size: int = 0
     most: int | None = None
     limits: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    trouble: str = ""
+    trouble: Sentence = NOTHING
     # What its nodes may be: the template of a NodePool. A node group makes nodes that are alike.
     template: Manifest | None = None
 
-    def refusal(self, node: Node, number: int) -> str:
+    def refusal(self, node: Node, number: int) -> Sentence:
         """Why the pool makes no *number* of nodes such as *node*; "" where nothing is known to stop it."""
         if self.most is not None and self.size + number > self.most:
             rest = self.most - self.size
-            limit = "its limit" if rest <= 0 else f"{rest} more is its limit"
-            return f"{self.name} has {self.size} of {self.most} nodes: {limit}"
+            if rest <= 0:
+                return say(
+                    "{pool} has {size} of {most} nodes: its limit",
+                    pool=self.name,
+                    size=self.size,
+                    most=self.most,
+                )
+            return say(
+                "{pool} has {size} of {most} nodes: {rest} more is its limit",
+                pool=self.name,
+                size=self.size,
+                most=self.most,
+                rest=rest,
+            )
         for name, (used, limit) in self.limits.items():
             more = milli_value(node.raw["status"].get("capacity", {}).get(name, 0)) * number
             if used + more > limit:
-                return f"{self.name} has used {_amount(used)} of {_amount(limit)} {name}: its limit"
-        return f"{self.name} {self.trouble}" if self.trouble else ""
+                return say(
+                    "{pool} has used {used} of {limit} {resource}: its limit",
+                    pool=self.name,
+                    used=_amount(used),
+                    limit=_amount(limit),
+                    resource=name,
+                )
+        return self.trouble
 
-    def lacks(self, labels: Mapping[str, str], without: tuple[Manifest, ...]) -> str:
+    def lacks(self, labels: Mapping[str, str], without: tuple[Manifest, ...]) -> Sentence:
         """Why its nodes can never have *labels*, nor be *without* some taints; "" where they can."""
         if self.template is None:
-            return f"{self.name} makes nodes that are alike: it takes another one"
+            return say("{name} makes nodes that are alike: it takes another one", name=self.name)
         for key, value in labels.items():
             if not _may_have(self.template, key, value):
-                return f"{self.name} makes no nodes with {key}={value}"
+                return say(
+                    "{name} makes no nodes with {key}={value}", name=self.name, key=key, value=value
+                )
         taints = items(section(self.template, "spec"), "taints")
         for taint in without:
             if any(each.get("key") == taint.get("key") for each in taints):
-                return f"{self.name} gives its nodes the taint {taint.get('key')}"
-        return ""
+                return say(
+                    "{name} gives its nodes the taint {key}", name=self.name, key=taint.get("key")
+                )
+        return NOTHING
 
 
 def _amount(milli: int) -> str:
@@ -194,21 +217,33 @@ def _label(manifest: Manifest, key: str) -> str:
     return str(section(manifest, "metadata", "labels").get(key) or "")
 
 
-def _pool_trouble(evidence: Evidence, pool: Manifest, label: str) -> str:
+def _pool_trouble(evidence: Evidence, pool: Manifest, label: str) -> Sentence:
     """A pool that is not ready, or whose newest machines do not come."""
+    name = f"{pool['kind']} {pool['metadata']['name']}"
     ready = condition(pool, "Ready")
     if ready is not None and ready.get("status") == "False":
-        return f"is not ready ({ready.get('reason')}: {ready.get('message')})"
+        return say(
+            "{pool} is not ready ({reason}: {message})",
+            pool=name,
+            reason=ready.get("reason"),
+            message=ready.get("message"),
+        )
     for each in evidence.all("NodeClaim"):
         if _label(each, label) != pool["metadata"]["name"]:
             continue
-        for kind in ("Launched", "Registered", "Initialized"):
+        for kind, text in _LACKS.items():
             found = condition(each, kind)
             if found is not None and found.get("status") == "False" and found.get("message"):
-                return (
-                    f"has NodeClaim {key_of(each)}, which is not {kind.lower()}: {found['message']}"
-                )
-    return ""
+                return text.say(pool=name, claim=key_of(each), message=found["message"])
+    return NOTHING
+
+
+# What a machine that does not come has not reached.
+_LACKS: Final = {
+    "Launched": phrase("{pool} has NodeClaim {claim}, which is not launched: {message}"),
+    "Registered": phrase("{pool} has NodeClaim {claim}, which is not registered: {message}"),
+    "Initialized": phrase("{pool} has NodeClaim {claim}, which is not initialized: {message}"),
+}
 
 
 # -- the cluster autoscaler and Cluster API --------------------------------------------------------
@@ -225,22 +260,31 @@ def _node_groups(evidence: Evidence) -> Iterator[tuple[str, Pool]]:
     for each in groups:
         name, health = str(each.get("name")), section(each, "health")
         stem = name.rpartition("/")[2].removesuffix("-grp")
-        scale_up = section(each, "scaleUp")
+        scale_up, pool = (
+            section(each, "scaleUp"),
+            say("node group {name}", name=name.rpartition("/")[2]),
+        )
         yield (
             stem,
             Pool(
-                name=f"node group {name.rpartition('/')[2]}",
+                name=pool,
                 size=int(health.get("cloudProviderTarget") or 0),
                 most=int(health["maxSize"]) if "maxSize" in health else None,
-                trouble=_backoff(scale_up) if scale_up.get("status") == "Backoff" else "",
+                trouble=_backoff(scale_up, pool)
+                if scale_up.get("status") == "Backoff"
+                else NOTHING,
             ),
         )
 
 
-def _backoff(scale_up: Manifest) -> str:
+def _backoff(scale_up: Manifest, pool: Sentence) -> Sentence:
     why = section(scale_up, "backoffInfo")
     said = ": ".join(str(why[key]) for key in ("errorCode", "errorMessage") if why.get(key))
-    return f"is in backoff after a failed scale-up{f' ({said})' if said else ''}"
+    if not said:
+        return say("{pool} is in backoff after a failed scale-up", pool=pool)
+    return say(
+        "{pool} is in backoff after a failed scale-up ({error})", pool=pool, error=verbatim(said)
+    )
 
 
 def _read_yaml(text: str) -> Manifest | None:
@@ -270,4 +314,11 @@ def _machine_deployments(evidence: Evidence) -> Iterator[tuple[str, Pool]]:
         if most is not None and str(most).isdigit():
             name = str(each["metadata"]["name"])
             size = int(section(each, "spec").get("replicas") or 0)
-            yield name, Pool(name=f"MachineDeployment {key_of(each)}", size=size, most=int(most))
+            yield (
+                name,
+                Pool(
+                    name=f"MachineDeployment {key_of(each)}",
+                    size=size,
+                    most=int(most),
+                ),
+            )

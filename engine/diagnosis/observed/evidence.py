@@ -16,6 +16,7 @@ from engine.input.assumed.placeholder import placeholder_sentence
 from engine.input.assumed.questions import Question, questions_of
 from engine.input.instants import is_time, moment, newest_of
 from engine.input.load_result import LoadResult
+from engine.kernel.sentences import Sentence, say, verbatim
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
 
@@ -246,11 +247,25 @@ class Evidence:
         return int((moment(self.instant) - moment(since)).total_seconds())
 
 
-def times_of(events: Sequence[SeenEvent]) -> str:
-    """How often some Events came in all, and when the last did: " ×7, last 2026-…"; "" for none."""
+def told_by(events: Sequence[SeenEvent], reason: str, message: str) -> Sentence:
+    """What Events say, how often they came in all, and when the last did: "Failed ×7, last …: …"."""
+    message = message.rstrip(": ")
     if not events:
-        return ""
-    return f" ×{sum(each.count for each in events)}, last {max(each.last for each in events)}"
+        return (
+            say("{reason}: {message}", reason=reason, message=message)
+            if message
+            else verbatim(reason)
+        )
+    times, last = sum(each.count for each in events), max(each.last for each in events)
+    if not message:
+        return say("{reason} ×{times}, last {last}", reason=reason, times=times, last=last)
+    return say(
+        "{reason} ×{times}, last {last}: {message}",
+        reason=reason,
+        times=times,
+        last=last,
+        message=message,
+    )
 
 
 def entity(manifest: Manifest) -> str:

@@ -11,6 +11,7 @@ from engine.controllers.shared.pods import pod_of_template
 from engine.diagnosis.subjects.scene import Scene
 from engine.framework.explaining.fact import Fact, fact
 from engine.kernel.errors import ApiError
+from engine.kernel.sentences import Sentence, phrase, say, verbatim
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject, from_manifest, quantity
 
@@ -18,13 +19,21 @@ from engine.objects.objects import ApiObject, from_manifest, quantity
 _COMPUTE: Final = ("cpu", "memory")
 _TEMPLATE: Final = ("spec", "template", "spec")
 _SYSTEM: Final = "system-"
+_AT_MOST: Final = phrase(
+    "LimitRange {limit_range} allows at most {bound} {resource} per container; container "
+    "{container} has {amount}."
+)
+_AT_LEAST: Final = phrase(
+    "LimitRange {limit_range} allows at least {bound} {resource} per container; container "
+    "{container} has {amount}."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """One reason why the next pod is refused: the obstacle in a few words, and the field."""
 
-    obstacle: str
+    obstacle: Sentence
     fact: Fact
 
 
@@ -35,8 +44,8 @@ def refusals_of(scene: Scene, workload: ApiObject) -> Iterator[Refusal]:
     said = "" if found or scene.admission is None else refusal_text(scene.admission, workload)
     if said:
         reason = said.partition(" is forbidden: ")[2] or said
-        text = f"The API server refuses its next pod: {reason.rstrip('.')}."
-        yield Refusal(reason.rstrip("."), fact(workload, ("spec", "template"), text))
+        text = say("The API server refuses its next pod: {reason}.", reason=reason.rstrip("."))
+        yield Refusal(verbatim(reason.rstrip(".")), fact(workload, ("spec", "template"), text))
 
 
 def refusal_text(admission: Admission, workload: ApiObject) -> str:
@@ -54,16 +63,31 @@ def _broken_rules(scene: Scene, workload: ApiObject) -> Iterator[Refusal]:
     missing = missing_class(scene, workload)
     if missing:
         path = (*_TEMPLATE, "priorityClassName")
-        text = f"The template names PriorityClass {missing}, which does not exist."
-        yield Refusal(f"PriorityClass {missing} does not exist", fact(workload, path, text))
+        text = say(
+            "The template names PriorityClass {missing}, which does not exist.", missing=missing
+        )
+        yield Refusal(
+            say("PriorityClass {missing} does not exist", missing=missing),
+            fact(workload, path, text),
+        )
     for each, text in _exceeded(scene, workload):
         name = each.key.rpartition("/")[2]
-        yield Refusal(f"ResourceQuota {name} forbids one more", replace(each, text=text))
+        yield Refusal(
+            say("ResourceQuota {name} forbids one more", name=name), replace(each, text=text)
+        )
     for each in _unspecified(scene, workload):
         name, resource = each.key.rpartition("/")[2], each.path[-1]
-        yield Refusal(f"ResourceQuota {name} wants {resource} to be stated", each)
+        yield Refusal(
+            say("ResourceQuota {name} wants {resource} to be stated", name=name, resource=resource),
+            each,
+        )
     for bound in broken_bounds(scene, workload):
-        yield Refusal(f"LimitRange {bound.limit_range.name} forbids its resources", bound.fact)
+        yield Refusal(
+            say(
+                "LimitRange {limit_range} forbids its resources", limit_range=bound.limit_range.name
+            ),
+            bound.fact,
+        )
 
 
 def missing_class(scene: Scene, workload: ApiObject) -> str:
@@ -101,8 +125,8 @@ def _bounds_broken_by(
     resources = section(container, "resources")
     requests, limits = section(resources, "requests"), section(resources, "limits")
     for side, words, amounts in (
-        ("max", "at most", {**requests, **limits}),
-        ("min", "at least", {**limits, **requests}),
+        ("max", _AT_MOST, {**requests, **limits}),
+        ("min", _AT_LEAST, {**limits, **requests}),
     ):
         for name, bound in section(item, side).items():
             amount = amounts.get(name)
@@ -110,9 +134,12 @@ def _bounds_broken_by(
                 continue
             has, allowed = quantity.milli_value(amount), quantity.milli_value(bound)
             if (has > allowed) if side == "max" else (has < allowed):
-                text = (
-                    f"LimitRange {limit_range.key} allows {words} {bound} {name} per container; "
-                    f"container {container.get('name')} has {amount}."
+                text = words.say(
+                    limit_range=limit_range.key,
+                    bound=bound,
+                    resource=name,
+                    container=container.get("name"),
+                    amount=amount,
                 )
                 path = ("spec", "limits", place, side, name)
                 found = fact(limit_range, path, text, compared_with=amount)
@@ -134,8 +161,10 @@ def _unspecified(scene: Scene, workload: ApiObject) -> Iterator[Fact]:
             if name.removeprefix("requests.").removeprefix("limits.") not in _COMPUTE:
                 continue
             if name not in asked:
-                text = (
-                    f"ResourceQuota {quota.key} limits {name}, which the pod template leaves out."
+                text = say(
+                    "ResourceQuota {quota} limits {name}, which the pod template leaves out.",
+                    quota=quota.key,
+                    name=name,
                 )
                 yield fact(quota, ("spec", "hard", name), text)
 
@@ -144,9 +173,14 @@ def _exceeded(scene: Scene, workload: ApiObject) -> Iterator[tuple[Fact, str]]:
     """The limits of quotas that one more pod of the template would exceed."""
     for quota, name, more, _ in _over(scene, workload):
         limit, used = _limits(quota)[name], section(quota.status, "used").get(name, 0)
-        text = (
-            f"ResourceQuota {quota.key} limits {name} to {limit}; {used} is used, and one more pod "
-            f"needs {written_amount(name, more)}."
+        text = say(
+            "ResourceQuota {quota} limits {name} to {limit}; {used} is used, and one "
+            "more pod needs {written_amount}.",
+            quota=quota.key,
+            name=name,
+            limit=limit,
+            used=used,
+            written_amount=written_amount(name, more),
         )
         yield fact(quota, ("status", "used", name), text, compared_with=limit), text
 

@@ -9,6 +9,7 @@ from engine.diagnosis.report import Cause
 from engine.diagnosis.subjects.scene import Scene, cause
 from engine.framework.explaining.case import FEW, listed
 from engine.framework.explaining.fact import Fact, fact
+from engine.kernel.sentences import NOTHING, Sentence, enumerated, say, say_count
 from engine.objects.objects import ApiObject, Pod
 from engine.objects.pods.conditions import is_ready
 
@@ -28,12 +29,21 @@ def budget_causes_of(scene: Scene, pod: Pod) -> Iterator[Cause]:
 def _several(pod: Pod, budgets: list[ApiObject]) -> Cause:
     """Upstream: eviction.go, Create(), which refuses pods with more than one budget."""
     because = [
-        fact(each, ("spec", "selector"), f"PodDisruptionBudget {each.key} selects pod {pod.key}.")
+        fact(
+            each,
+            ("spec", "selector"),
+            say("PodDisruptionBudget {each} selects pod {pod}.", each=each.key, pod=pod.key),
+        )
         for each in budgets
     ]
     names = listed([each.name for each in budgets])
-    sentence = f"Pod {pod.key} cannot be evicted: {len(budgets)} budgets select it, {names}."
-    why = "An eviction is refused where more than one PodDisruptionBudget selects the pod."
+    sentence = say(
+        "Pod {pod} cannot be evicted: {count} budgets select it, {names}.",
+        pod=pod.key,
+        count=len(budgets),
+        names=names,
+    )
+    why = say("An eviction is refused where more than one PodDisruptionBudget selects the pod.")
     return cause(COMPONENT, sentence, because, why=why, severity="notes")
 
 
@@ -56,14 +66,19 @@ def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
     for name in ("minAvailable", "maxUnavailable"):
         if budget.spec.get(name) is not None:
             rule = f"{name} {budget.spec[name]}"
-            text = f"PodDisruptionBudget {budget.key} has {rule}."
+            text = say("PodDisruptionBudget {budget} has {rule}.", budget=budget.key, rule=rule)
             because.append(fact(budget, ("spec", name), text))
     because.append(
         fact(
             budget,
             ("status", "disruptionsAllowed"),
-            f"Its disruptionsAllowed is {allowed_disruptions(budget)}: the healthy pods are {healthy}, "
-            f"and {desired} have to be healthy.",
+            say(
+                "Its disruptionsAllowed is {allowed_disruptions}: the healthy pods are "
+                "{healthy}, and {desired} have to be healthy.",
+                allowed_disruptions=allowed_disruptions(budget),
+                healthy=healthy,
+                desired=desired,
+            ),
             compared_with=1,
         )
     )
@@ -75,15 +90,22 @@ def _refuses(scene: Scene, budget: ApiObject, pod: Pod | None) -> Cause:
             fact(
                 workload,
                 ("spec", "replicas"),
-                f"{workload.kind} {workload.name} has replicas {replicas}.",
+                say(
+                    "{kind} {workload} has replicas {replicas}.",
+                    kind=workload.kind,
+                    workload=workload.name,
+                    replicas=replicas,
+                ),
                 compared_with=desired,
             )
         )
-    sentence = f"PodDisruptionBudget {budget.name} ({rule}) allows 0 disruptions"
+    sentence = say(
+        "PodDisruptionBudget {budget} ({rule}) allows 0 disruptions", budget=budget.name, rule=rule
+    )
     if pod is None:
-        sentence = f"{sentence}, so none of its pods can be evicted."
+        sentence = say("{sentence}, so none of its pods can be evicted.", sentence=sentence)
     else:
-        sentence = f"Pod {pod.key} cannot be evicted: {sentence}."
+        sentence = say("Pod {pod} cannot be evicted: {sentence}.", pod=pod.key, sentence=sentence)
     why = _why(budget, workloads)
     severity = "notes" if pod is not None else "blocks"
     return cause(COMPONENT, sentence, because, why=why, severity=severity)
@@ -100,14 +122,30 @@ def _unready_facts(scene: Scene, budget: ApiObject) -> Iterator[Fact]:
         return
     for pod in unready[:FEW]:
         path = ("status", "conditions")
-        stands = "is not ready" if pod.status.get("conditions") else "does not say that it is ready"
-        yield fact(pod, path, f"Pod {pod.key} on {pod.node_name} {stands}, so it is not healthy.")
+        if pod.status.get("conditions"):
+            text = say(
+                "Pod {pod} on {node} is not ready, so it is not healthy.",
+                pod=pod.key,
+                node=pod.node_name,
+            )
+        else:
+            text = say(
+                "Pod {pod} on {node} does not say that it is ready, so it is not healthy.",
+                pod=pod.key,
+                node=pod.node_name,
+            )
+        yield fact(pod, path, text)
     policy = budget.spec.get("unhealthyPodEvictionPolicy")
     text = (
-        "Its unhealthyPodEvictionPolicy is AlwaysAllow: pods that are not ready may be evicted."
+        say(
+            "Its unhealthyPodEvictionPolicy is AlwaysAllow: pods that are not ready may be evicted."
+        )
         if policy == "AlwaysAllow"
-        else f"Its unhealthyPodEvictionPolicy is {policy or 'IfHealthyBudget'}: pods that are not "
-        "ready may be evicted only while enough others are healthy."
+        else say(
+            "Its unhealthyPodEvictionPolicy is {policy}: pods that are not ready may be evicted "
+            "only while enough others are healthy.",
+            policy=policy or "IfHealthyBudget",
+        )
     )
     yield fact(budget, ("spec", "unhealthyPodEvictionPolicy"), text, compared_with="AlwaysAllow")
 
@@ -136,20 +174,28 @@ def _workloads(scene: Scene, budget: ApiObject, pod: Pod | None) -> list[ApiObje
     return list(found.values())
 
 
-def _why(budget: ApiObject, workloads: list[ApiObject]) -> str:
+def _why(budget: ApiObject, workloads: list[ApiObject]) -> Sentence:
     desired = budget.status.get("desiredHealthy")
     healthy = int(budget.status.get("currentHealthy") or 0)
     replicas = sum(int(each.spec.get("replicas", 1)) for each in workloads)
     if not isinstance(desired, int):
-        return "Its status has not been computed yet."
+        return say("Its status has not been computed yet.")
     if workloads and replicas <= desired:
-        names = ", ".join(f"{each.kind} {each.name}" for each in workloads)
-        counted = "1 replica" if replicas == 1 else f"{replicas} replicas"
-        return (
-            f"{names} has {counted} and {desired} must stay healthy, so no disruption is "
-            "ever allowed; an eviction starts no replacement first."
+        names = enumerated([f"{each.kind} {each.name}" for each in workloads])
+        return say_count(
+            "{workloads} has 1 replica and {desired} must stay healthy, so no disruption is ever "
+            "allowed; an eviction starts no replacement first.",
+            "{workloads} has {count} replicas and {desired} must stay healthy, so no disruption is "
+            "ever allowed; an eviction starts no replacement first.",
+            replicas,
+            workloads=names,
+            desired=desired,
         )
     if healthy < replicas:
-        verb = "is" if healthy == 1 else "are"
-        return f"Only {healthy} of {replicas} pods {verb} healthy; it allows more once they are."
-    return ""
+        return say_count(
+            "Only {count} of {replicas} pods is healthy; it allows more once they are.",
+            "Only {count} of {replicas} pods are healthy; it allows more once they are.",
+            healthy,
+            replicas=replicas,
+        )
+    return NOTHING

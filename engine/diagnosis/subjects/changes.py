@@ -25,6 +25,7 @@ from engine.framework.explaining.manifests import (
     taint_of,
     taint_text,
 )
+from engine.kernel.sentences import Sentence, enumerated, say, say_count, together
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import (
     OUT_OF_SERVICE_TAINT,
@@ -38,7 +39,7 @@ from engine.objects.phases import is_volume_bound_to_claim, volume_mode
 from engine.objects.pods.conditions import is_ready
 from engine.storage.matching.explanation import explain_candidates
 
-_DATA_STAYS = "The volume keeps its data."
+_DATA_STAYS = say("The volume keeps its data.")
 # Requests for a container that states none, in a namespace whose quota demands them.
 _MODEST = {"cpu": "100m", "memory": "128Mi"}
 
@@ -79,7 +80,11 @@ def _for_claim(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate
                 pod,
                 {"nodeSelector": {**section(pod.spec, "nodeSelector"), **selector}},
                 kind="selector",
-                text=f"Let pod {pod.key} select {node.name} by a nodeSelector instead of nodeName",
+                text=say(
+                    "Let pod {pod} select {node} by a nodeSelector instead of nodeName",
+                    pod=pod.key,
+                    node=node.name,
+                ),
             )
     if not meant and not claim.volume_name:
         yield from _for_near_misses(scene, claim)
@@ -91,15 +96,22 @@ def deleted_users(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candid
     if not users:
         return
     first, *rest = [Command(verb="delete", object=pod.id) for pod in users]
-    names = listed([f"pod {pod.key}" for pod in users], 3)
-    verb = "keeps" if len(users) == 1 else "keep"
+    names = listed([say("pod {pod}", pod=pod.key) for pod in users], 3)
     yield Candidate(
         kind="pod",
-        text=f"Delete {names}, which {verb} claim {claim.key}",
+        text=say_count(
+            "Delete {pods}, which keeps claim {claim}",
+            "Delete {pods}, which keep claim {claim}",
+            len(users),
+            pods=names,
+            claim=claim.key,
+        ),
         command=first,
         more=tuple(rest),
         decidable=False,
-        note="The claim then goes; what its volume holds goes where the reclaim policy is Delete.",
+        note=say(
+            "The claim then goes; what its volume holds goes where the reclaim policy is Delete."
+        ),
     )
 
 
@@ -109,43 +121,59 @@ def _for_mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Ite
     rules = {each.rule for each in verdict.faults}
     if "class" in rules:
         name = volume.storage_class_name
-        yield _claim_again(claim, {"storageClassName": name}, f'storageClassName "{name}"')
+        text = say(
+            'Make claim {claim} again with storageClassName "{name}"', claim=claim.key, name=name
+        )
+        yield _claim_again(claim, {"storageClassName": name}, text)
     if "access-modes" in rules:
         modes = list(dict.fromkeys([*volume.access_modes, *claim.access_modes]))
         yield Candidate(
             kind="volume",
-            text=f"Let volume {volume.name} offer {', '.join(modes)}",
+            text=say(
+                "Let volume {volume} offer {modes}", volume=volume.name, modes=enumerated(modes)
+            ),
             command=patched(volume.id, {"spec": {"accessModes": modes}}),
-            note="Only where its storage can do that.",
+            note=say("Only where its storage can do that."),
         )
         offered = list(volume.access_modes)
-        yield _claim_again(claim, {"accessModes": offered}, f"accessModes {', '.join(offered)}")
+        text = say(
+            "Make claim {claim} again with accessModes {modes}",
+            claim=claim.key,
+            modes=enumerated(offered),
+        )
+        yield _claim_again(claim, {"accessModes": offered}, text)
     if "size" in rules:
         size = str(section(volume.spec, "capacity").get("storage"))
         resources = {"requests": {"storage": size}}
-        yield _claim_again(claim, {"resources": resources}, f"a request of {size}")
+        text = say("Make claim {claim} again with a request of {size}", claim=claim.key, size=size)
+        yield _claim_again(claim, {"resources": resources}, text)
     if "volume-mode" in rules:
         mode = volume_mode(volume)
-        yield _claim_again(claim, {"volumeMode": mode}, f"volumeMode {mode}")
+        text = say("Make claim {claim} again with volumeMode {mode}", claim=claim.key, mode=mode)
+        yield _claim_again(claim, {"volumeMode": mode}, text)
     if "selector" in rules:
         labels = section(claim.spec, "selector", "matchLabels")
         if labels:
             yield Candidate(
                 kind="volume",
-                text=f"Give volume {volume.name} the labels that the claim selects",
+                text=say(
+                    "Give volume {volume} the labels that the claim selects", volume=volume.name
+                ),
                 command=patched(volume.id, {"metadata": {"labels": dict(labels)}}),
-                note="Other claims with that selector may take it, too.",
+                note=say("Other claims with that selector may take it, too."),
             )
     if "claimed" in rules:
         yield _without_claim_ref(volume)
 
 
-def _claim_again(claim: PersistentVolumeClaim, fields: dict[str, object], what: str) -> Candidate:
+def _claim_again(
+    claim: PersistentVolumeClaim, fields: dict[str, object], text: Sentence
+) -> Candidate:
     return Candidate(
         kind="claim",
-        text=f"Make claim {claim.key} again with {what}",
+        text=text,
         command=made_again(claim, fields),
-        note="The claim is deleted and created anew. " + _DATA_STAYS,
+        note=together(say("The claim is deleted and created anew."), _DATA_STAYS),
     )
 
 
@@ -165,9 +193,12 @@ def _for_volume(volume: PersistentVolume) -> Iterator[Candidate]:
 def _without_claim_ref(volume: PersistentVolume) -> Candidate:
     return Candidate(
         kind="volume",
-        text=f"Clear the claimRef of volume {volume.name}, so that another claim may take it",
+        text=say(
+            "Clear the claimRef of volume {volume}, so that another claim may take it",
+            volume=volume.name,
+        ),
         command=patched(volume.id, {"spec": {"claimRef": None}}),
-        note="Another claim then sees what the volume holds.",
+        note=say("Another claim then sees what the volume holds."),
     )
 
 
@@ -203,10 +234,15 @@ def _for_several_budgets(budgets: list[ApiObject]) -> Iterator[Candidate]:
         ]
         yield Candidate(
             kind="budget",
-            text=f"Keep PodDisruptionBudget {kept.name} as the only one that selects the pod",
+            text=say(
+                "Keep PodDisruptionBudget {kept} as the only one that selects the pod",
+                kept=kept.name,
+            ),
             command=first,
             more=tuple(rest),
-            note="The other budgets are deleted: pods that only those select lose their budget.",
+            note=say(
+                "The other budgets are deleted: pods that only those select lose their budget."
+            ),
         )
 
 
@@ -224,9 +260,13 @@ def _for_attached_elsewhere(
                 continue
             yield Candidate(
                 kind="pod",
-                text=f"Delete pod {other.key} on {other.node_name}, which holds the volume",
+                text=say(
+                    "Delete pod {other} on {node_name}, which holds the volume",
+                    other=other.key,
+                    node_name=other.node_name,
+                ),
                 command=Command(verb="delete", object=other.id),
-                note="What that pod does ends; a workload starts another one.",
+                note=say("What that pod does ends; a workload starts another one."),
             )
 
 
@@ -236,9 +276,16 @@ def _out_of_service(node: Node) -> Candidate:
     taints = [*node.taints, {**taint, "effect": "NoExecute"}]
     return Candidate(
         kind="taint",
-        text=f"Taint {node.name} with {OUT_OF_SERVICE_TAINT}, so that its volumes detach",
+        text=say(
+            "Taint {node} with {out_of_service_taint}, so that its volumes detach",
+            node=node.name,
+            out_of_service_taint=OUT_OF_SERVICE_TAINT,
+        ),
         command=patched(node.id, {"spec": {"taints": taints}}),
-        note="Be sure that the machine is off: its pods are deleted by force. Remove the taint later.",
+        note=say(
+            "Be sure that the machine is off: its pods are deleted by force. Remove "
+            "the taint later."
+        ),
     )
 
 
@@ -254,25 +301,29 @@ def _for_node(node: Node) -> Iterator[Candidate]:
         ]
         yield Candidate(
             kind="ready",
-            text=f"Bring {node.name} back, so that it is Ready",
+            text=say("Bring {node} back, so that it is Ready", node=node.name),
             command=patched(node.id, {"status": {"conditions": conditions}}),
-            note="Its kubelet has to run again: repair the machine or its network.",
+            note=say("Its kubelet has to run again: repair the machine or its network."),
         )
     if node.unschedulable:
         yield Candidate(
             kind="uncordon",
-            text=f"Uncordon {node.name}",
+            text=say("Uncordon {node}", node=node.name),
             command=Command(verb="uncordon", object=node.id),
-            note="New pods may be placed on it at once: end its maintenance before.",
+            note=say("New pods may be placed on it at once: end its maintenance before."),
         )
     own = [raw for raw in node.taints if not str(raw.get("key")).startswith(CONDITION)]
     for taint in own:
         left = [raw for raw in node.taints if raw != taint]
         yield Candidate(
             kind="taint",
-            text=f"Remove the taint {taint_text(taint_of(taint))} from {node.name}",
+            text=say(
+                "Remove the taint {taint} from {node}",
+                taint=taint_text(taint_of(taint)),
+                node=node.name,
+            ),
             command=patched(node.id, {"spec": {"taints": left}}),
-            note="Pods that the taint keeps away may then be placed on it.",
+            note=say("Pods that the taint keeps away may then be placed on it."),
         )
 
 
@@ -301,9 +352,12 @@ def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
     if unready and budget.spec.get("unhealthyPodEvictionPolicy") != "AlwaysAllow":
         yield Candidate(
             kind="budget",
-            text=f"Let PodDisruptionBudget {budget.name} allow to evict pods that are not ready",
+            text=say(
+                "Let PodDisruptionBudget {budget} allow to evict pods that are not ready",
+                budget=budget.name,
+            ),
             command=patched(budget.id, {"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}}),
-            note="Pods that have just started and are not ready yet may be evicted, too.",
+            note=say("Pods that have just started and are not ready yet may be evicted, too."),
         )
     tops = {
         top.id: top
@@ -315,31 +369,45 @@ def _for_budget(scene: Scene, budget: ApiObject) -> Iterator[Candidate]:
             replicas = int(top.spec.get("replicas", 1)) + 1
             yield Candidate(
                 kind="replicas",
-                text=f"Run {replicas} replicas of {top.kind} {top.name}",
+                text=say(
+                    "Run {replicas} replicas of {kind} {top}",
+                    replicas=replicas,
+                    kind=top.kind,
+                    top=top.name,
+                ),
                 command=patched(top.id, {"spec": {"replicas": replicas}}),
-                note="It costs the room of one more pod, and needs a node that has it.",
+                note=say("It costs the room of one more pod, and needs a node that has it."),
             )
     least = budget.spec.get("minAvailable")
     if isinstance(least, int) and least > 0:
         yield Candidate(
             kind="budget",
-            text=f"Let PodDisruptionBudget {budget.name} keep {least - 1} instead of {least}",
+            text=say(
+                "Let PodDisruptionBudget {budget} keep {wanted} instead of {least}",
+                budget=budget.name,
+                wanted=least - 1,
+                least=least,
+            ),
             command=patched(budget.id, {"spec": {"minAvailable": least - 1}}),
-            note="While a pod moves, fewer of them serve.",
+            note=say("While a pod moves, fewer of them serve."),
         )
     most = budget.spec.get("maxUnavailable")
     if isinstance(most, int):
         yield Candidate(
             kind="budget",
-            text=f"Let PodDisruptionBudget {budget.name} allow {most + 1} unavailable pods",
+            text=say(
+                "Let PodDisruptionBudget {budget} allow {most} unavailable pods",
+                budget=budget.name,
+                most=most + 1,
+            ),
             command=patched(budget.id, {"spec": {"maxUnavailable": most + 1}}),
-            note="While a pod moves, fewer of them serve.",
+            note=say("While a pod moves, fewer of them serve."),
         )
     yield Candidate(
         kind="budget",
-        text=f"Delete PodDisruptionBudget {budget.name}",
+        text=say("Delete PodDisruptionBudget {budget}", budget=budget.name),
         command=Command(verb="delete", object=budget.id),
-        note="Nothing then keeps a drain from evicting all of its pods at once.",
+        note=say("Nothing then keeps a drain from evicting all of its pods at once."),
     )
 
 
@@ -357,28 +425,28 @@ def _resumed(workload: ApiObject) -> Iterator[Candidate]:
     if workload.kind == "Deployment" and workload.spec.get("paused"):
         yield Candidate(
             kind="resume",
-            text=f"Resume Deployment {workload.key}",
+            text=say("Resume Deployment {workload}", workload=workload.key),
             command=patched(workload.id, {"spec": {"paused": None}}),
-            note="kubectl rollout resume does it. Somebody has paused it: ask why.",
+            note=say("kubectl rollout resume does it. Somebody has paused it: ask why."),
         )
     if workload.kind == "Job" and workload.spec.get("suspend"):
         yield Candidate(
             kind="resume",
-            text=f"Let Job {workload.key} start (spec.suspend false)",
+            text=say("Let Job {workload} start (spec.suspend false)", workload=workload.key),
             command=patched(workload.id, {"spec": {"suspend": False}}),
-            note="Somebody has suspended it, or a queue holds it: ask why.",
+            note=say("Somebody has suspended it, or a queue holds it: ask why."),
         )
 
 
 def _for_admission(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
     """What lets the API server admit the next pod."""
     for quota, limits in exceeded_limits(scene, workload):
-        amounts = ", ".join(f"{name} {amount}" for name, amount in limits.items())
+        amounts = enumerated([f"{name} {amount}" for name, amount in limits.items()])
         yield Candidate(
             kind="quota",
-            text=f"Raise ResourceQuota {quota.name} to {amounts}",
+            text=say("Raise ResourceQuota {quota} to {amounts}", quota=quota.name, amounts=amounts),
             command=patched(quota.id, {"spec": {"hard": limits}}),
-            note="The namespace may then use more of what other namespaces share.",
+            note=say("The namespace may then use more of what other namespaces share."),
         )
     for bound in broken_bounds(scene, workload):
         place, side, name = bound.path
@@ -386,9 +454,14 @@ def _for_admission(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
         limits[place][side][name] = bound.amount
         yield Candidate(
             kind="limits",
-            text=f"Let LimitRange {bound.limit_range.name} allow {bound.amount} {name} per container",
+            text=say(
+                "Let LimitRange {limit_range} allow {amount} {name} per container",
+                limit_range=bound.limit_range.name,
+                amount=bound.amount,
+                name=name,
+            ),
             command=patched(bound.limit_range.id, {"spec": {"limits": limits}}),
-            note="Every container of the namespace may then ask for as much.",
+            note=say("Every container of the namespace may then ask for as much."),
         )
     unstated = unspecified_amounts(scene, workload)
     if unstated:
@@ -397,7 +470,7 @@ def _for_admission(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
     if missing:
         yield Candidate(
             kind="priority",
-            text=f"Create PriorityClass {missing} with value 0",
+            text=say("Create PriorityClass {missing} with value 0", missing=missing),
             command=Command(
                 verb="create",
                 manifest={
@@ -407,7 +480,7 @@ def _for_admission(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:
                     "value": 0,
                 },
             ),
-            note="Give it the value that its owner means: with 0 it has no precedence.",
+            note=say("Give it the value that its owner means: with 0 it has no precedence."),
         )
 
 
@@ -415,9 +488,13 @@ def _default_amounts(workload: ApiObject, unstated: list[str]) -> Candidate:
     """A LimitRange that states for containers what they leave out."""
     return Candidate(
         kind="limits",
-        text=f"Create a LimitRange in {workload.namespace} with defaults for {listed(unstated)}",
+        text=say(
+            "Create a LimitRange in {namespace} with defaults for {unstated}",
+            namespace=workload.namespace,
+            unstated=listed(unstated),
+        ),
         command=default_amounts(workload.namespace, unstated),
-        note="Containers that state nothing get the defaults: choose amounts that suit them.",
+        note=say("Containers that state nothing get the defaults: choose amounts that suit them."),
     )
 
 

@@ -10,8 +10,9 @@ from engine.api_server.store.faults import WRITE_REFUSED
 from engine.diagnosis.report import Cause
 from engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from engine.diagnosis.trials import seconds
-from engine.framework.explaining.case import FEW, listed, owner_text
+from engine.framework.explaining.case import FEW, listed, pod_and_owner
 from engine.framework.explaining.fact import Fact, fact
+from engine.kernel.sentences import NOTHING, Sentence, enumerated, say, say_count, together
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import (
     PersistentVolume,
@@ -84,10 +85,17 @@ def _deleting(scene: Scene, claim: PersistentVolumeClaim) -> Cause:
     because += [_use_fact(pod, claim) for pod in users[:FEW]]
     if users and CLAIM_PROTECTION in claim.finalizers:
         names = listed([pod.key for pod in users], 3)
-        why = f"Pods that use it keep it: {names}. It goes when the last of them has gone."
+        why = say(
+            "Pods that use it keep it: {names}. It goes when the last of them has gone.",
+            names=names,
+        )
     else:
-        why = f"It goes when its finalizers are removed: {listed(list(claim.finalizers))}."
-    sentence = f"Claim {claim.key} is terminating and stays until nothing holds it."
+        why = say(
+            "It goes when its finalizers are removed: {list}.", list=listed(list(claim.finalizers))
+        )
+    sentence = say(
+        "Claim {claim} is terminating and stays until nothing holds it.", claim=claim.key
+    )
     return cause("pvc-protection-controller", sentence, because, why=why)
 
 
@@ -97,8 +105,15 @@ def _use_fact(pod: Pod, claim: PersistentVolumeClaim) -> Fact:
         for at, name in enumerate([*_claims_by_volume(pod)])
         if name == claim.name or len(pod.volumes) == 1
     )
-    where = f" on {pod.node_name}" if pod.node_name else ""
-    text = f"Pod {pod.key}{owner_text(pod)}{where} uses claim {claim.key}."
+    name = pod_and_owner(pod)
+    text = say("Pod {pod} uses claim {claim}.", pod=name, claim=claim.key)
+    if pod.node_name:
+        text = say(
+            "Pod {pod} on {node} uses claim {claim}.",
+            pod=name,
+            node=pod.node_name,
+            claim=claim.key,
+        )
     return fact(pod, ("spec", "volumes", place), text)
 
 
@@ -112,37 +127,68 @@ def _claims_by_volume(pod: Pod) -> Iterator[str]:
 
 def _lost(scene: Scene, claim: PersistentVolumeClaim) -> Cause:
     is_lost = claim.phase == CLAIM_LOST
-    text = f"Claim {claim.key} names volume {claim.volume_name}, which does not exist."
+    text = say(
+        "Claim {claim} names volume {volume_name}, which does not exist.",
+        claim=claim.key,
+        volume_name=claim.volume_name,
+    )
     because = [
         fact(claim, ("spec", "volumeName"), text),
-        fact(claim, ("status", "phase"), f"Claim {claim.key} is {claim.phase}."),
+        fact(
+            claim,
+            ("status", "phase"),
+            say("Claim {claim} is {phase}.", claim=claim.key, phase=claim.phase),
+        ),
     ]
     why = (
-        "It was bound to that volume, whose data is gone with it; the claim is Lost."
+        say("It was bound to that volume, whose data is gone with it; the claim is Lost.")
         if is_lost
-        else "It stays Pending until a volume of that name is created."
+        else say("It stays Pending until a volume of that name is created.")
     )
     return cause(BINDER, text, because, why=why, event=scene.event(claim, *_LOST))
 
 
 def _misclaimed(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Cause:
-    text = f"Volume {volume.name} is claimed by {volume.claim_key}, not by claim {claim.key}."
+    text = say(
+        "Volume {volume} is claimed by {claim_key}, not by claim {claim}.",
+        volume=volume.name,
+        claim_key=volume.claim_key,
+        claim=claim.key,
+    )
     because = [
-        fact(claim, ("spec", "volumeName"), f"Claim {claim.key} names volume {volume.name}."),
+        fact(
+            claim,
+            ("spec", "volumeName"),
+            say("Claim {claim} names volume {volume}.", claim=claim.key, volume=volume.name),
+        ),
         fact(volume, ("spec", "claimRef"), text, compared_with=claim.uid),
     ]
-    why = "A volume belongs to one claim only: this claim has to be made again with another volume."
+    why = say(
+        "A volume belongs to one claim only: this claim has to be made again with another volume."
+    )
     return cause(BINDER, text, because, why=why, event=scene.event(claim, *_LOST))
 
 
 def _misbound(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Cause:
     """The volume names the claim without its uid, so the controller took it for another's."""
-    text = f"The claimRef of volume {volume.name} names claim {claim.key} without its uid."
+    text = say(
+        "The claimRef of volume {volume} names claim {claim} without its uid.",
+        volume=volume.name,
+        claim=claim.key,
+    )
     because = [
-        fact(claim, ("status", "phase"), f"Claim {claim.key} is {claim.phase}."),
+        fact(
+            claim,
+            ("status", "phase"),
+            say("Claim {claim} is {phase}.", claim=claim.key, phase=claim.phase),
+        ),
         fact(volume, ("spec", "claimRef"), text, compared_with=claim.uid),
     ]
-    sentence = f"Claim {claim.key} is Lost: volume {volume.name} is not bound to this very claim."
+    sentence = say(
+        "Claim {claim} is Lost: volume {volume} is not bound to this very claim.",
+        claim=claim.key,
+        volume=volume.name,
+    )
     return cause(BINDER, sentence, because, why=text, event=scene.event(claim, *_LOST))
 
 
@@ -150,11 +196,15 @@ def _named(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume)
     """It asks for one volume by name."""
     (verdict,) = explain_candidates(claim, [volume])
     named = fact(
-        claim, ("spec", "volumeName"), f"Claim {claim.key} asks for volume {volume.name} by name."
+        claim,
+        ("spec", "volumeName"),
+        say("Claim {claim} asks for volume {volume} by name.", claim=claim.key, volume=volume.name),
     )
     if not verdict.faults:
-        sentence = f"Claim {claim.key} is half bound to volume {volume.name}."
-        why = "The persistentvolume-controller has still to finish the binding."
+        sentence = say(
+            "Claim {claim} is half bound to volume {volume}.", claim=claim.key, volume=volume.name
+        )
+        why = say("The persistentvolume-controller has still to finish the binding.")
         yield cause(BINDER, sentence, [named], why=why, severity="delays")
         return
     yield from _unfit(scene, claim, volume, named)
@@ -168,42 +218,69 @@ def _unfit(
     faults = [each for each in verdict.faults if each.rule != "excluded"]
     because = [lead, *(fault_fact(volume, each) for each in faults)]
     rules = {each.rule for each in faults}
-    why = ""
+    why = NOTHING
     if "class" in rules:
         because += _class_facts(scene, claim)
         why = _why_class(scene, claim, volume)
     if "access-modes" in rules:
-        asked, offered = ", ".join(claim.access_modes), ", ".join(volume.access_modes)
-        text = f"Claim {claim.key} asks for {asked}; volume {volume.name} offers {offered}."
+        asked, offered = enumerated(claim.access_modes), enumerated(volume.access_modes)
+        text = say(
+            "Claim {claim} asks for {asked}; volume {volume} offers {offered}.",
+            claim=claim.key,
+            asked=asked,
+            volume=volume.name,
+            offered=offered,
+        )
         because.append(
             fact(claim, ("spec", "accessModes"), text, compared_with=list(volume.access_modes))
         )
-        why = why or f"A volume must offer every access mode that the claim asks for: {asked}."
+        why = why or say(
+            "A volume must offer every access mode that the claim asks for: {asked}.", asked=asked
+        )
     if "size" in rules:
         size = quantity.format_bytes(claim.request_bytes)
-        text = f"Claim {claim.key} asks for {size}."
+        text = say("Claim {claim} asks for {size}.", claim=claim.key, size=size)
         because.append(fact(claim, ("spec", "resources", "requests", "storage"), text))
-        why = why or f"Volume {volume.name} is smaller than the {size} that the claim asks for."
+        why = why or say(
+            "Volume {volume} is smaller than the {size} that the claim asks for.",
+            volume=volume.name,
+            size=size,
+        )
     if "claimed" in rules:
         because.append(_phase_fact(volume))
         why = why or _why_claimed(claim, volume)
     reasons = listed([each.text for each in faults], 2)
-    sentence = f"Claim {claim.key} cannot be bound to volume {volume.name}: {reasons}."
+    sentence = say(
+        "Claim {claim} cannot be bound to volume {volume}: {reasons}.",
+        claim=claim.key,
+        volume=volume.name,
+        reasons=reasons,
+    )
     event = scene.event(claim, "VolumeMismatch", "FailedBinding")
     yield cause(BINDER, sentence, because, why=why, event=event)
 
 
 def _phase_fact(volume: PersistentVolume) -> Fact:
-    text = f"Volume {volume.name} is {volume.phase}; its claimRef names {volume.claim_key}."
+    text = say(
+        "Volume {volume} is {phase}; its claimRef names {claim_key}.",
+        volume=volume.name,
+        phase=volume.phase,
+        claim_key=volume.claim_key,
+    )
     return fact(volume, ("status", "phase"), text)
 
 
-def _why_claimed(claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:
+def _why_claimed(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Sentence:
     if volume.claim_key != claim.key or volume.phase != "Released":
-        return f"Volume {volume.name} is taken: its claimRef names {volume.claim_key}."
-    return (
-        f"Volume {volume.name} is Released: the claim of the same name was deleted, and the "
-        "claimRef still has the uid of that claim."
+        return say(
+            "Volume {volume} is taken: its claimRef names {claim_key}.",
+            volume=volume.name,
+            claim_key=volume.claim_key,
+        )
+    return say(
+        "Volume {volume} is Released: the claim of the same name was deleted, and "
+        "the claimRef still has the uid of that claim.",
+        volume=volume.name,
     )
 
 
@@ -212,30 +289,47 @@ def _class_facts(scene: Scene, claim: PersistentVolumeClaim) -> list[Fact]:
     name = claim.storage_class_name
     path = ("spec", "storageClassName")
     if name is None:
-        return [fact(claim, path, f"Claim {claim.key} has no storageClassName.")]
+        return [fact(claim, path, say("Claim {claim} has no storageClassName.", claim=claim.key))]
     if name == "":
-        text = f'Claim {claim.key} has storageClassName "": it wants a volume without a class.'
+        text = say(
+            'Claim {claim} has storageClassName "": it wants a volume without a class.',
+            claim=claim.key,
+        )
         return [fact(claim, path, text)]
-    found = [fact(claim, path, f"Claim {claim.key} has storageClassName {name}.")]
+    found = [
+        fact(
+            claim,
+            path,
+            say("Claim {claim} has storageClassName {name}.", claim=claim.key, name=name),
+        )
+    ]
     storage_class = scene.storage_class(name)
     if storage_class is not None and storage_class.is_default:
-        text = (
-            f"Class {name} is the default class, which admission fills in where a claim leaves "
-            "storageClassName out."
+        text = say(
+            "Class {name} is the default class, which admission fills in where a claim "
+            "leaves storageClassName out.",
+            name=name,
         )
         found.append(fact(storage_class, ("metadata", "annotations", _DEFAULT_CLASS), text))
     return found
 
 
-def _why_class(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> str:
+def _why_class(scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume) -> Sentence:
     wanted, has = claim_class(claim), volume.storage_class_name
     storage_class = scene.storage_class(wanted)
     if not has and storage_class is not None and storage_class.is_default:
-        return (
-            f"Volume {volume.name} has no class, and the claim got the default class {wanted}. "
-            'With storageClassName: "" the claim would ask for none.'
+        return say(
+            "Volume {volume} has no class, and the claim got the default class "
+            '{wanted}. With storageClassName: "" the claim would ask for none.',
+            volume=volume.name,
+            wanted=wanted,
         )
-    return f'The claim wants class "{wanted}", and volume {volume.name} is of class "{has}".'
+    return say(
+        'The claim wants class "{wanted}", and volume {volume} is of class "{has}".',
+        wanted=wanted,
+        volume=volume.name,
+        has=has,
+    )
 
 
 def _unbound(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
@@ -243,7 +337,11 @@ def _unbound(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
     for volume in reserved:
         (verdict,) = explain_candidates(claim, [volume])
         if verdict.faults:
-            text = f"Volume {volume.name} is reserved for claim {claim.key} by its claimRef."
+            text = say(
+                "Volume {volume} is reserved for claim {claim} by its claimRef.",
+                volume=volume.name,
+                claim=claim.key,
+            )
             yield from _unfit(scene, claim, volume, fact(volume, ("spec", "claimRef"), text))
     if reserved:
         return
@@ -263,16 +361,21 @@ def _without_class(scene: Scene, claim: PersistentVolumeClaim, name: str) -> Cau
     """The claim names a class that is not there; a volume of that class would do as well."""
     known = sorted(each.name for each in scene.storage_classes())
     because = [*_class_facts(scene, claim), *_candidates(scene, claim)]
-    why = "There is no StorageClass at all."
+    why = say("There is no StorageClass at all.")
     if known:
-        why = f"The classes are {listed(known)}; storageClassName cannot be changed on the claim."
+        why = say(
+            "The classes are {known}; storageClassName cannot be changed on the claim.",
+            known=listed(known),
+        )
     for near in get_close_matches(name, known, 1, 0.8):
         storage_class = scene.storage_class(near)
         assert storage_class is not None
-        text = f"There is a class {near}, whose name is almost the same."
+        text = say("There is a class {near}, whose name is almost the same.", near=near)
         because.append(fact(storage_class, ("metadata", "name"), text, compared_with=name))
         why = text
-    sentence = f"Claim {claim.key} wants class {name}, which does not exist."
+    sentence = say(
+        "Claim {claim} wants class {name}, which does not exist.", claim=claim.key, name=name
+    )
     return cause(BINDER, sentence, because, why=why, event=scene.event(claim, "ProvisioningFailed"))
 
 
@@ -280,30 +383,60 @@ def _without_match(
     scene: Scene, claim: PersistentVolumeClaim, storage_class: StorageClass | None
 ) -> Cause:
     size = quantity.format_bytes(claim.request_bytes)
-    of_class = f"of class {storage_class.name}" if storage_class else "without a class"
     because = [*_class_facts(scene, claim), *_candidates(scene, claim)]
     if storage_class is not None:
-        text = f"Class {storage_class.name} provisions nothing: its volumes are made by hand."
+        text = say(
+            "Class {storage_class} provisions nothing: its volumes are made by hand.",
+            storage_class=storage_class.name,
+        )
         because.append(fact(storage_class, ("provisioner",), text))
         why = text
     else:
-        why = "Nothing provisions a volume for a claim without a class; one has to be made by hand."
+        why = say(
+            "Nothing provisions a volume for a claim without a class; one has to be made by hand."
+        )
         classes = list(scene.storage_classes())
         if claim.storage_class_name is None and not any(each.is_default for each in classes):
-            why = (
+            why = say(
                 "No StorageClass is the default, so the claim got none, and nothing provisions it."
             )
             because += [_not_default(each) for each in classes[:FEW]]
     path = ("spec", "resources", "requests", "storage")
-    modes = ", ".join(claim.access_modes)
-    because.insert(0, fact(claim, path, f"Claim {claim.key} asks for {size} with {modes}."))
-    sentence = f"No volume {of_class} fits claim {claim.key}, which asks for {size}."
+    modes = enumerated(claim.access_modes)
+    because.insert(
+        0,
+        fact(
+            claim,
+            path,
+            say(
+                "Claim {claim} asks for {size} with {modes}.",
+                claim=claim.key,
+                size=size,
+                modes=modes,
+            ),
+        ),
+    )
+    sentence = say(
+        "No volume without a class fits claim {claim}, which asks for {size}.",
+        claim=claim.key,
+        size=size,
+    )
+    if storage_class is not None:
+        sentence = say(
+            "No volume of class {storage_class} fits claim {claim}, which asks for {size}.",
+            storage_class=storage_class.name,
+            claim=claim.key,
+            size=size,
+        )
     event = scene.event(claim, "FailedBinding", "ProvisioningFailed")
     return cause(BINDER, sentence, because, why=why, event=event)
 
 
 def _not_default(storage_class: StorageClass) -> Fact:
-    text = f"Class {storage_class.name} is not the default class: it lacks the annotation."
+    text = say(
+        "Class {storage_class} is not the default class: it lacks the annotation.",
+        storage_class=storage_class.name,
+    )
     path = ("metadata", "annotations", _DEFAULT_CLASS)
     return fact(storage_class, path, text, compared_with="true")
 
@@ -327,56 +460,85 @@ def _waits_for_consumer(
     mode = fact(
         storage_class,
         ("volumeBindingMode",),
-        f"Class {storage_class.name} is WaitForFirstConsumer: a volume is chosen or provisioned "
-        "for the node of the first pod.",
+        say(
+            "Class {storage_class} is WaitForFirstConsumer: a volume is chosen or "
+            "provisioned for the node of the first pod.",
+            storage_class=storage_class.name,
+        ),
     )
     selected = claim.annotations.get(SELECTED_NODE)
     if selected:
-        text = f"The scheduler has chosen {selected} for claim {claim.key} ({SELECTED_NODE})."
+        text = say(
+            "The scheduler has chosen {selected} for claim {claim} ({selected_node}).",
+            selected=selected,
+            claim=claim.key,
+            selected_node=SELECTED_NODE,
+        )
         lead = fact(claim, ("metadata", "annotations", SELECTED_NODE), text)
         yield from _waits_for_provisioner(scene, claim, storage_class, [mode, lead])
         return
     missing = fact(
         claim,
         ("metadata", "annotations", SELECTED_NODE),
-        f"Claim {claim.key} has no annotation {SELECTED_NODE}.",
+        say(
+            "Claim {claim} has no annotation {selected_node}.",
+            claim=claim.key,
+            selected_node=SELECTED_NODE,
+        ),
     )
     users = scene.users(claim)
     bypassing = [pod for pod in users if pod.node_name]
     if not users:
-        sentence = f"Claim {claim.key} waits for its first consumer: no pod uses it."
+        sentence = say(
+            "Claim {claim} waits for its first consumer: no pod uses it.", claim=claim.key
+        )
         because = [*_class_facts(scene, claim), mode, missing]
-        why = "It is bound once a pod that uses it is scheduled; until then nothing is wrong."
+        why = say("It is bound once a pod that uses it is scheduled; until then nothing is wrong.")
         yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))
     for pod in bypassing:
         because = [mode, _use_fact(pod, claim), _node_name_fact(pod), missing]
-        sentence = (
-            f"Claim {claim.key} waits for the scheduler to choose a node, but its pod {pod.name} "
-            f"bypasses the scheduler: it has nodeName {pod.node_name}."
+        sentence = say(
+            "Claim {claim} waits for the scheduler to choose a node, but its pod {pod} "
+            "bypasses the scheduler: it has nodeName {node_name}.",
+            claim=claim.key,
+            pod=pod.name,
+            node_name=pod.node_name,
         )
-        why = (
-            f"A WaitForFirstConsumer claim is served once the scheduler writes {SELECTED_NODE}, and "
-            "pods that set nodeName never reach the scheduler."
+        why = say(
+            "A WaitForFirstConsumer claim is served once the scheduler writes "
+            "{selected_node}, and pods that set nodeName never reach the scheduler.",
+            selected_node=SELECTED_NODE,
         )
         yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))
     waiting = [pod for pod in users if not pod.node_name]
     if waiting and not bypassing:
         names = listed([pod.key for pod in waiting], 3)
-        several = "pod" if len(waiting) == 1 else "pods"
-        sentence = f"Claim {claim.key} waits until the scheduler has a node for {several} {names}."
+        sentence = say_count(
+            "Claim {claim} waits until the scheduler has a node for pod {pods}.",
+            "Claim {claim} waits until the scheduler has a node for pods {pods}.",
+            len(waiting),
+            claim=claim.key,
+            pods=names,
+        )
         because = [mode, missing, *(_use_fact(pod, claim) for pod in waiting[:FEW])]
-        why = f"Ask why pod {waiting[0].key} is pending: the claim is bound together with it."
+        why = say(
+            "Ask why pod {key} is pending: the claim is bound together with it.", key=waiting[0].key
+        )
         if storage_class.provisioner == NO_PROVISIONER:
             faults = _candidates(scene, claim)
             because += faults
             verdicts = explain_candidates(claim, list(scene.volumes()))
             if faults and all(each.faults for each in verdicts):
-                why = f"No volume fits it yet. {faults[0].text}"
+                why = together(say("No volume fits it yet."), faults[0].text)
         yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))
 
 
 def _node_name_fact(pod: Pod) -> Fact:
-    text = f"Pod {pod.key} has spec.nodeName {pod.node_name}, so no scheduler looks at it."
+    text = say(
+        "Pod {pod} has spec.nodeName {node_name}, so no scheduler looks at it.",
+        pod=pod.key,
+        node_name=pod.node_name,
+    )
     return fact(pod, ("spec", "nodeName"), text)
 
 
@@ -392,14 +554,24 @@ def _waits_for_provisioner(
         fact(
             storage_class,
             ("provisioner",),
-            f"Class {storage_class.name} is provisioned by {name}, outside of Kubernetes' own code.",
+            say(
+                "Class {storage_class} is provisioned by {name}, outside of Kubernetes' own code.",
+                storage_class=storage_class.name,
+                name=name,
+            ),
         )
     )
     if claim.spec.get("selector"):
-        text = f"Claim {claim.key} has a selector: claim Selector is not supported."
+        text = say(
+            "Claim {claim} has a selector: claim Selector is not supported.", claim=claim.key
+        )
         because.append(fact(claim, ("spec", "selector"), text))
-        sentence = f"Provisioner {name} refuses claim {claim.key}: claim Selector is not supported."
-        why = "A volume that is provisioned has no labels yet which a selector could choose."
+        sentence = say(
+            "Provisioner {name} refuses claim {claim}: claim Selector is not supported.",
+            name=name,
+            claim=claim.key,
+        )
+        why = say("A volume that is provisioned has no labels yet which a selector could choose.")
         event = scene.event(claim, "ProvisioningFailed")
         yield cause(name, sentence, because, why=why, event=event)
         return
@@ -408,12 +580,22 @@ def _waits_for_provisioner(
     size = quantity.format_bytes(claim.request_bytes)
     failed = scene.event(claim, "ProvisioningFailed")
     if failed:
-        sentence = f"Provisioner {name} fails to make a volume of {size} for claim {claim.key}."
-        why = "It tries again; the Event has the error of the driver."
+        sentence = say(
+            "Provisioner {name} fails to make a volume of {size} for claim {claim}.",
+            name=name,
+            size=size,
+            claim=claim.key,
+        )
+        why = say("It tries again; the Event has the error of the driver.")
         yield cause(name, sentence, because, why=why, event=failed)
         return
-    sentence = f"Claim {claim.key} waits until {name} has provisioned a volume of {size}."
-    why = "If nothing happens, the pods of its provisioner do not run or have no access."
+    sentence = say(
+        "Claim {claim} waits until {name} has provisioned a volume of {size}.",
+        claim=claim.key,
+        name=name,
+        size=size,
+    )
+    why = say("If nothing happens, the pods of its provisioner do not run or have no access.")
     event = scene.event(claim, "ExternalProvisioning")
     yield cause(name, sentence, because, why=why, severity="delays", event=event)
 
@@ -422,7 +604,11 @@ def _provisioner_facts(scene: Scene, claim: PersistentVolumeClaim, name: str) ->
     """Who was asked to provision, and whether any node has the driver."""
     asked = claim.annotations.get(STORAGE_PROVISIONER)
     if asked:
-        text = f"The persistentvolume-controller asks {asked} for the volume of claim {claim.key}."
+        text = say(
+            "The persistentvolume-controller asks {asked} for the volume of claim {claim}.",
+            asked=asked,
+            claim=claim.key,
+        )
         yield fact(claim, ("metadata", "annotations", STORAGE_PROVISIONER), text)
     drivers = [
         driver.get("name")
@@ -431,7 +617,11 @@ def _provisioner_facts(scene: Scene, claim: PersistentVolumeClaim, name: str) ->
     ]
     for csi_node in scene.store.objects("CSINode")[:FEW]:
         if name not in drivers:
-            text = f"CSINode {csi_node.name} does not have the driver {name}."
+            text = say(
+                "CSINode {csi_node} does not have the driver {name}.",
+                csi_node=csi_node.name,
+                name=name,
+            )
             yield fact(csi_node, ("spec", "drivers"), text, compared_with=name)
 
 
@@ -443,26 +633,36 @@ def _resizing(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Cause]:
     has = quantity.value(section(claim.status, "capacity").get("storage") or 0)
     if conditions or volume is None or not has or claim.request_bytes <= has:
         return
-    text = f"Claim {claim.key} has {quantity.format_bytes(has)}."
+    text = say("Claim {claim} has {size}.", claim=claim.key, size=quantity.format_bytes(has))
     because = [
         fact(
             claim,
             ("spec", "resources", "requests", "storage"),
-            f"Claim {claim.key} asks for {quantity.format_bytes(claim.request_bytes)}.",
+            say(
+                "Claim {claim} asks for {size}.",
+                claim=claim.key,
+                size=quantity.format_bytes(claim.request_bytes),
+            ),
             compared_with=has,
         ),
         fact(claim, ("status", "capacity", "storage"), text),
     ]
-    why = "The resizer of the driver has still to grow the volume; without one it stays as it is."
+    why = say(
+        "The resizer of the driver has still to grow the volume; without one it stays as it is."
+    )
     storage_class = scene.storage_class(claim_class(claim))
     if storage_class is not None:
         is_allowed = bool(storage_class.raw.get("allowVolumeExpansion"))
-        verb = "allows" if is_allowed else "does not allow"
-        text = f"Class {storage_class.name} {verb} its volumes to grow."
+        name = storage_class.name
+        text = say("Class {storage_class} does not allow its volumes to grow.", storage_class=name)
+        if is_allowed:
+            text = say("Class {storage_class} allows its volumes to grow.", storage_class=name)
         because.append(fact(storage_class, ("allowVolumeExpansion",), text))
         if not is_allowed:
             why = text
-    sentence = f"Claim {claim.key} waits for its volume {volume.name} to grow."
+    sentence = say(
+        "Claim {claim} waits for its volume {volume} to grow.", claim=claim.key, volume=volume.name
+    )
     event = scene.event(claim, "VolumeResizeFailed", "ExternalExpanding")
     yield cause("external-resizer", sentence, because, why=why, event=event, severity="delays")
 
@@ -473,10 +673,18 @@ def _resize_conditions(claim: PersistentVolumeClaim) -> Iterator[Cause]:
         if kind in ("Resizing", "FileSystemResizePending") and condition.get("status") == "True":
             asked = quantity.format_bytes(claim.request_bytes)
             has = section(claim.status, "capacity").get("storage")
-            text = f"Claim {claim.key} has the condition {kind}: {asked} asked for, {has} so far."
+            text = say(
+                "Claim {claim} has the condition {kind}: {asked} asked for, {has} so far.",
+                claim=claim.key,
+                kind=kind,
+                asked=asked,
+                has=has,
+            )
             component = "external-resizer" if kind == "Resizing" else "kubelet"
             because = [
                 fact(claim, ("status", "conditions", place), text),
-                fact(claim, ("status", "capacity", "storage"), f"Its capacity is {has}."),
+                fact(
+                    claim, ("status", "capacity", "storage"), say("Its capacity is {has}.", has=has)
+                ),
             ]
             yield cause(component, text, because, severity="delays")

@@ -11,6 +11,7 @@ from engine.diagnosis.subjects.budgets import allowed_disruptions, refuses_evict
 from engine.diagnosis.subjects.pods.resizes import is_being_resized
 from engine.diagnosis.subjects.scene import Scene
 from engine.diagnosis.subjects.workloads import KINDS, pods_of, replica_sets, wanted_pods
+from engine.kernel.sentences import NOTHING, Sentence, say, say_count
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
 from engine.objects.phases import VOLUME_BOUND
@@ -29,7 +30,7 @@ class Goal:
     # For a node: whether the goal is that a drain can go on, not that the node accepts pods.
     drains: bool = False
 
-    def outcome(self, cluster: Cluster) -> str:
+    def outcome(self, cluster: Cluster) -> Sentence:
         """What has been reached in *cluster*: "it is bound to data-1"; "" while nothing has."""
         scene = Scene(cluster.store, cluster.now)
         obj = cluster.store.find(self.kind, self.key)
@@ -37,61 +38,65 @@ class Goal:
             return _drain_outcome(scene, obj) if self.drains else _node_outcome(obj)
         if obj is None:
             # Only a budget is deleted to settle the question about it.
-            return "nothing limits evictions" if self.kind == _BUDGET else ""
+            return say("nothing limits evictions") if self.kind == _BUDGET else NOTHING
         return _outcome(scene, obj)
 
 
-def _outcome(scene: Scene, obj: ApiObject) -> str:
+def _outcome(scene: Scene, obj: ApiObject) -> Sentence:
     if isinstance(obj, PersistentVolumeClaim):
-        return f"it is bound to {obj.volume_name}" if obj.phase == "Bound" else ""
+        return (
+            say("it is bound to {volume_name}", volume_name=obj.volume_name)
+            if obj.phase == "Bound"
+            else NOTHING
+        )
     if isinstance(obj, Pod):
         return _pod_outcome(scene, obj)
     if obj.kind == "PersistentVolume":
         is_bound = obj.status.get("phase") == VOLUME_BOUND
-        return "it is bound again" if is_bound else ""
+        return say("it is bound again") if is_bound else NOTHING
     if obj.kind == _BUDGET:
         allowed = allowed_disruptions(obj)
-        return f"it allows {allowed} disruptions" if allowed > 0 else ""
+        return say("it allows {allowed} disruptions", allowed=allowed) if allowed > 0 else NOTHING
     if obj.kind in KINDS:
         if obj.kind == "DaemonSet" and not obj.status:
-            return ""  # Its pods have not been counted yet.
+            return NOTHING  # Its pods have not been counted yet.
         sets = replica_sets(scene, obj)
         pods = [pod for each in sets for pod in pods_of(scene, each)]
         wanted = sum(map(wanted_pods, sets))
         if obj.kind in ("Job", "Deployment") and not wanted:
-            return ""  # It has ended, or is suspended; or nothing has been made of it yet.
+            return NOTHING  # It has ended, or is suspended; or nothing has been made of it yet.
         is_whole = len(pods) >= wanted and all(pod.node_name for pod in pods)
-        number = "its pod" if wanted == 1 else f"its {wanted} pods"
-        return f"it has {number}" if is_whole else ""
-    return ""
+        outcome = say_count("it has its pod", "it has its {count} pods", wanted)
+        return outcome if is_whole else NOTHING
+    return NOTHING
 
 
-def _node_outcome(node: Node) -> str:
+def _node_outcome(node: Node) -> Sentence:
     if not node.is_ready or node.unschedulable:
-        return ""
+        return NOTHING
     is_tainted = any(taint.get("effect") != "PreferNoSchedule" for taint in node.taints)
-    return "" if is_tainted else "it accepts pods"
+    return NOTHING if is_tainted else say("it accepts pods")
 
 
-def _drain_outcome(scene: Scene, node: Node) -> str:
+def _drain_outcome(scene: Scene, node: Node) -> Sentence:
     pods = [pod for pod in scene.pods() if pod.node_name == node.name]
     is_refused = any(
         len(budgets) > 1 or any(refuses_eviction(each, pod) for each in budgets)
         for pod in pods
         for budgets in (scene.budgets_of(pod),)
     )
-    return "" if is_refused else "a drain of it can go on"
+    return NOTHING if is_refused else say("a drain of it can go on")
 
 
-def _pod_outcome(scene: Scene, pod: Pod) -> str:
+def _pod_outcome(scene: Scene, pod: Pod) -> Sentence:
     if pod.phase != "Running" or pod.deletion_timestamp or is_being_resized(pod):
-        return ""
+        return NOTHING
     budgets = scene.budgets_of(pod)
     if len(budgets) > 1 or any(refuses_eviction(each, pod) for each in budgets):
-        return ""
+        return NOTHING
     if budgets:
-        return "it may be evicted"
+        return say("it may be evicted")
     statuses = items(pod.status, "containerStatuses")
     if any("allocatedResources" in each for each in statuses):
-        return "it has what it requests"
-    return f"it runs on {pod.node_name}"
+        return say("it has what it requests")
+    return say("it runs on {node_name}", node_name=pod.node_name)

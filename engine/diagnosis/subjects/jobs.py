@@ -8,12 +8,16 @@ from typing import Final
 from engine.diagnosis.report import Cause
 from engine.diagnosis.subjects.scene import cause
 from engine.framework.explaining.fact import fact
+from engine.kernel.sentences import phrase, say
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject
 
 _CONTROLLER: Final = "job-controller"
 # The conditions after which a Job creates no pod, and what is said of it.
-_FAILURES: Final = {"Failed": "has failed", "FailureTarget": "is failing"}
+_FAILURES: Final = {
+    "Failed": phrase("Job {job} has failed: {message}."),
+    "FailureTarget": phrase("Job {job} is failing: {message}."),
+}
 _ENDINGS: Final = (*_FAILURES, "Complete", "SuccessCriteriaMet")
 
 
@@ -23,13 +27,13 @@ def job_causes(job: ApiObject) -> Iterator[Cause]:
     for kind, said in _FAILURES.items():
         if kind in found:
             place, message = found[kind]
-            sentence = f"Job {job.key} {said}: {message.rstrip('.')}."
+            sentence = said.say(job=job.key, message=message.rstrip("."))
             yield cause(
                 _CONTROLLER, sentence, [fact(job, ("status", "conditions", place), sentence)]
             )
             return
     if job.spec.get("suspend"):
-        sentence = f"Job {job.key} is suspended."
+        sentence = say("Job {job} is suspended.", job=job.key)
         yield cause(_CONTROLLER, sentence, [fact(job, ("spec", "suspend"), sentence)])
 
 

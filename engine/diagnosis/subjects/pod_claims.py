@@ -15,6 +15,7 @@ from engine.diagnosis.subjects.claims import BINDER, binding_causes
 from engine.diagnosis.subjects.scene import Scene, cause
 from engine.framework.explaining.case import FEW
 from engine.framework.explaining.fact import Fact, fact
+from engine.kernel.sentences import NOTHING, Sentence, say, verbatim
 from engine.objects.objects import PersistentVolumeClaim, Pod
 from engine.objects.phases import SELECTED_NODE, WAIT_FOR_FIRST_CONSUMER, claim_class
 from engine.storage.ephemeral import ownership_fault
@@ -56,22 +57,33 @@ def _missing(scene: Scene, pod: Pod, place: int, key: str) -> Cause:
     """The pod names a claim that does not exist, maybe misspelt or in another namespace."""
     namespace, _, name = key.partition("/")
     path = ("spec", "volumes", place, "persistentVolumeClaim", "claimName")
-    because = [fact(pod, path, f"Pod {pod.key} names claim {name}.")]
-    why = f"A claim {name} has to be created in namespace {namespace}."
+    because = [fact(pod, path, say("Pod {pod} names claim {name}.", pod=pod.key, name=name))]
+    why = say(
+        "A claim {name} has to be created in namespace {namespace}.", name=name, namespace=namespace
+    )
     others = sorted(scene.claims(), key=_key)
     for other in [each for each in others if each.name == name][:FEW]:
-        text = f"A claim {name} exists in namespace {other.namespace}, not in {namespace}."
+        text = say(
+            "A claim {name} exists in namespace {namespace}, not in {namespace_2}.",
+            name=name,
+            namespace=other.namespace,
+            namespace_2=namespace,
+        )
         path = ("metadata", "namespace")
         because.append(fact(other, path, text, compared_with=namespace))
-        why = f"{text} A pod can use claims of its own namespace only."
+        why = say("{text} A pod can use claims of its own namespace only.", text=text)
     beside = [each for each in others if each.namespace == namespace]
     for near in get_close_matches(name, [each.name for each in beside], 1, 0.8):
         other = next(each for each in beside if each.name == near)
-        text = f"Namespace {namespace} has a claim {near}, whose name is almost the same."
+        text = say(
+            "Namespace {namespace} has a claim {near}, whose name is almost the same.",
+            namespace=namespace,
+            near=near,
+        )
         because.append(fact(other, ("metadata", "name"), text, compared_with=name))
         why = text
     because += _owner_facts(scene, pod)
-    return cause(BINDER, f"Claim {key} does not exist.", because, why=why)
+    return cause(BINDER, say("Claim {key} does not exist.", key=key), because, why=why)
 
 
 def _key(claim: PersistentVolumeClaim) -> str:
@@ -83,7 +95,10 @@ def _owner_facts(scene: Scene, pod: Pod) -> list[Fact]:
     owner = scene.controller_of(pod)
     if owner is None or owner.kind != "StatefulSet" or not owner.spec.get("volumeClaimTemplates"):
         return []
-    text = f"StatefulSet {owner.key} creates claims from its templates when it syncs this pod."
+    text = say(
+        "StatefulSet {owner} creates claims from its templates when it syncs this pod.",
+        owner=owner.key,
+    )
     return [fact(owner, ("spec", "volumeClaimTemplates"), text)]
 
 
@@ -91,19 +106,29 @@ def _ephemeral(scene: Scene, pod: Pod, place: int) -> Iterator[Cause]:
     """The claim that is made for an ephemeral volume of the pod."""
     name = f"{pod.name}-{pod.volumes[place].get('name')}"
     claim = scene.claim(f"{pod.namespace}/{name}")
-    text = f"Volume {pod.volumes[place].get('name')} of the pod is ephemeral: its claim is {name}."
+    text = say(
+        "Volume {name} of the pod is ephemeral: its claim is {name_2}.",
+        name=pod.volumes[place].get("name"),
+        name_2=name,
+    )
     made_for = fact(pod, ("spec", "volumes", place, "ephemeral"), text)
     event = scene.event(pod, "FailedBinding")
     if claim is None:
-        sentence = f"Claim {pod.namespace}/{name} for an ephemeral volume has not been created yet."
+        sentence = say(
+            "Claim {namespace}/{name} for an ephemeral volume has not been created yet.",
+            namespace=pod.namespace,
+            name=name,
+        )
         yield cause(_EPHEMERAL, sentence, [made_for], why=_as_sentence(event), event=event)
         return
     fault = ownership_fault(claim, pod)
     if fault:
-        text = f"Claim {claim.key} is not owned by pod {pod.key}."
+        text = say("Claim {claim} is not owned by pod {pod}.", claim=claim.key, pod=pod.key)
         owners = fact(claim, ("metadata", "ownerReferences"), text, compared_with=pod.uid)
-        sentence = f"Claim {claim.key} exists, but was not made for pod {pod.key}."
-        why = (
+        sentence = say(
+            "Claim {claim} exists, but was not made for pod {pod}.", claim=claim.key, pod=pod.key
+        )
+        why = say(
             "The controller creates the claim only if none has that name: this one must be deleted."
         )
         yield cause(_EPHEMERAL, sentence, [made_for, owners], why=why, event=event or fault)
@@ -111,9 +136,9 @@ def _ephemeral(scene: Scene, pod: Pod, place: int) -> Iterator[Cause]:
     yield from _unusable(scene, claim)
 
 
-def _as_sentence(event: str) -> str:
+def _as_sentence(event: str) -> Sentence:
     """An Event as a sentence."""
-    return f"{event.rstrip('.')}." if event else ""
+    return verbatim(f"{event.rstrip('.')}.") if event else NOTHING
 
 
 def pod_claim_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
@@ -131,8 +156,12 @@ def pod_claim_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
 def _claim_deleted(claim: PersistentVolumeClaim) -> Candidate:
     return Candidate(
         kind="claim",
-        text=f"Delete claim {claim.key}, so that one is created for the ephemeral volume",
+        text=say(
+            "Delete claim {claim}, so that one is created for the ephemeral volume", claim=claim.key
+        ),
         command=Command(verb="delete", object=claim.id),
         decidable=False,
-        note="If the reclaim policy is Delete, the volume's data is lost: make a backup first.",
+        note=say(
+            "If the reclaim policy is Delete, the volume's data is lost: make a backup first."
+        ),
     )

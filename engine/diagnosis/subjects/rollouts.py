@@ -11,6 +11,7 @@ from engine.diagnosis.report import Cause
 from engine.diagnosis.subjects.scene import Scene, cause
 from engine.framework.explaining.case import FEW, listed
 from engine.framework.explaining.fact import Fact, fact
+from engine.kernel.sentences import say
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject, Pod
 
@@ -28,11 +29,16 @@ def rollout_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
     strategy = strategy_fact(deployment)
     because = [strategy]
     for other in old[:FEW]:
-        text = f"Pod {other.key} of an older ReplicaSet is on {other.node_name}."
+        text = say(
+            "Pod {other} of an older ReplicaSet is on {node_name}.",
+            other=other.key,
+            node_name=other.node_name,
+        )
         because.append(fact(other, ("spec", "nodeName"), text))
-    sentence = (
-        f"Deployment {deployment.name} keeps its old pods until new ones are ready: "
-        f"{listed([each.name for each in old], 3)}."
+    sentence = say(
+        "Deployment {deployment} keeps its old pods until new ones are ready: {value}.",
+        deployment=deployment.name,
+        value=listed([each.name for each in old], 3),
     )
     yield cause("deployment-controller", sentence, because, why=strategy.text, severity="notes")
 
@@ -44,10 +50,13 @@ def rollout_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
         rolling = {"maxUnavailable": 1}
         yield Candidate(
             kind="rollout",
-            text=f"Let Deployment {deployment.name} give up an old pod first (maxUnavailable 1)",
+            text=say(
+                "Let Deployment {deployment} give up an old pod first (maxUnavailable 1)",
+                deployment=deployment.name,
+            ),
             command=patched(deployment.id, {"spec": {"strategy": {"rollingUpdate": rolling}}}),
             decidable=False,
-            note="While a pod is replaced, one pod fewer serves.",
+            note=say("While a pod is replaced, one pod fewer serves."),
         )
         yield recreated(deployment)
     if differences(scene, pod):
@@ -60,12 +69,15 @@ def recreated(deployment: ApiObject) -> Candidate:
     """The Deployment replaces all pods at once."""
     return Candidate(
         kind="rollout",
-        text=f"Let Deployment {deployment.name} replace its pods by Recreate: the old pod goes first",
+        text=say(
+            "Let Deployment {deployment} replace its pods by Recreate: the old pod goes first",
+            deployment=deployment.name,
+        ),
         command=patched(
             deployment.id, {"spec": {"strategy": {"type": "Recreate", "rollingUpdate": None}}}
         ),
         decidable=False,
-        note="Between the old pod and the new one nothing serves.",
+        note=say("Between the old pod and the new one nothing serves."),
     )
 
 
@@ -73,10 +85,15 @@ def made_from_template(pod: Pod, owner: ApiObject) -> Candidate:
     """The pod deleted, for its workload to make it again."""
     return Candidate(
         kind="again",
-        text=f"Delete pod {pod.key}, so that {owner.kind} {owner.name} makes it from its template",
+        text=say(
+            "Delete pod {pod}, so that {kind} {owner} makes it from its template",
+            pod=pod.key,
+            kind=owner.kind,
+            owner=owner.name,
+        ),
         command=Command(verb="delete", object=pod.id),
         decidable=False,
-        note="The pod does not run yet, so nothing is interrupted.",
+        note=say("The pod does not run yet, so nothing is interrupted."),
     )
 
 
@@ -86,14 +103,25 @@ def strategy_fact(deployment: ApiObject) -> Fact:
     surge = rolling.get("maxSurge", _DEFAULT)
     unavailable = rolling.get("maxUnavailable", _DEFAULT)
     replicas = int(deployment.spec.get("replicas", 1))
-    rounded = ""
+    text = say(
+        "Deployment {deployment} replaces its pods by RollingUpdate (maxSurge {surge}, "
+        "maxUnavailable {unavailable}): the old pod stays until the new one is ready.",
+        deployment=deployment.name,
+        surge=surge,
+        unavailable=unavailable,
+    )
     if isinstance(unavailable, str) and unavailable.endswith("%"):
         # Upstream: deployment_util.go, ResolveFenceposts() rounds down.
-        rounded = f" = {int(unavailable[:-1]) * replicas // 100} of {replicas}"
-    text = (
-        f"Deployment {deployment.name} replaces its pods by RollingUpdate (maxSurge {surge}, "
-        f"maxUnavailable {unavailable}{rounded}): the old pod stays until the new one is ready."
-    )
+        text = say(
+            "Deployment {deployment} replaces its pods by RollingUpdate (maxSurge {surge}, "
+            "maxUnavailable {unavailable} = {number} of {replicas}): the old pod stays until the "
+            "new one is ready.",
+            deployment=deployment.name,
+            surge=surge,
+            unavailable=unavailable,
+            number=int(unavailable[:-1]) * replicas // 100,
+            replicas=replicas,
+        )
     return fact(deployment, ("spec", "strategy"), text)
 
 
@@ -104,12 +132,18 @@ def outdated_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
     if not found or owner is None:
         return
     policy = owner.spec.get("podManagementPolicy") or "OrderedReady"
-    text = (
-        f"StatefulSet {owner.name} has podManagementPolicy {policy}: it waits until a pod is ready "
-        "before it replaces one."
+    text = say(
+        "StatefulSet {owner} has podManagementPolicy {policy}: it waits until a "
+        "pod is ready before it replaces one.",
+        owner=owner.name,
+        policy=policy,
     )
     because = [fact(owner, ("spec", "podManagementPolicy"), text), *found]
-    sentence = f"Pod {pod.key} was made from an older template of StatefulSet {owner.name}."
+    sentence = say(
+        "Pod {pod} was made from an older template of StatefulSet {owner}.",
+        pod=pod.key,
+        owner=owner.name,
+    )
     yield cause("statefulset-controller", sentence, because, why=text, severity="narrows")
 
 
@@ -125,7 +159,12 @@ def differences(scene: Scene, pod: Pod) -> list[Fact]:
         fact(
             pod,
             ("spec", name),
-            f"Pod {pod.key} has another {name} than the template of StatefulSet {owner.name}.",
+            say(
+                "Pod {pod} has another {name} than the template of StatefulSet {owner}.",
+                pod=pod.key,
+                name=name,
+                owner=owner.name,
+            ),
             compared_with=template.get(name),
         )
         for name in _RULES
@@ -143,9 +182,13 @@ def _other_requests(pod: Pod, template: Mapping[str, Any]) -> Iterator[Fact]:
         for resource, amount in requests.items():
             if name in wanted and resource in new and new[resource] != amount:
                 path = ("spec", "containers", place, "resources", "requests", resource)
-                text = (
-                    f"Container {name} asks for {amount} {resource}, and the template now asks for "
-                    f"{new[resource]}."
+                text = say(
+                    "Container {name} asks for {amount} {resource}, and the template now asks "
+                    "for {new}.",
+                    name=name,
+                    amount=amount,
+                    resource=resource,
+                    new=new[resource],
                 )
                 yield fact(pod, path, text, compared_with=new[resource])
 

@@ -11,6 +11,7 @@ from engine.api_server.store.store import ObjectStore
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.report import Cause, Severity
 from engine.framework.explaining.fact import Fact, fact
+from engine.kernel.sentences import NOTHING, Sentence, say
 from engine.objects.manifest_parts import section
 from engine.objects.objects import (
     ApiObject,
@@ -155,10 +156,10 @@ def _node_name(attachment: ApiObject) -> str:
 
 def cause(
     component: str,
-    sentence: str,
+    sentence: Sentence,
     because: list[Fact],
     *,
-    why: str = "",
+    why: Sentence = NOTHING,
     severity: Severity = "blocks",
     event: str = "",
 ) -> Cause:
@@ -180,10 +181,18 @@ def deletion_facts(obj: ApiObject) -> list[Fact]:
         fact(
             obj,
             ("metadata", "deletionTimestamp"),
-            f"{obj.kind} {obj.key} is terminating: it has a deletionTimestamp, {since}.",
+            say(
+                "{kind} {obj} is terminating: it has a deletionTimestamp, {since}.",
+                kind=obj.kind,
+                obj=obj.key,
+                since=since,
+            ),
         )
     ]
     for place, finalizer in enumerate(obj.finalizers):
-        text = f"The finalizer {finalizer} holds it until its owner removes the finalizer."
+        text = say(
+            "The finalizer {finalizer} holds it until its owner removes the finalizer.",
+            finalizer=finalizer,
+        )
         found.append(fact(obj, ("metadata", "finalizers", place), text))
     return found

@@ -15,6 +15,7 @@ from engine.diagnosis.fork import Forks
 from engine.diagnosis.report import Fix
 from engine.diagnosis.subjects.goals import Goal
 from engine.diagnosis.trials import seconds
+from engine.kernel.sentences import Sentence, say
 from engine.kernel.units import MINUTE
 
 # How many changes are offered, tried, and how long in virtual time and in steps each is given.
@@ -30,7 +31,7 @@ class Reached:
     """When a goal was reached in a fork, and what was reached."""
 
     at: int
-    outcome: str
+    outcome: Sentence
 
 
 def fixes_for(
@@ -51,7 +52,12 @@ def _helpful(goal: Goal, changes: Iterator[Candidate], forks: Forks) -> Iterator
         rest = [each.to_dict() for each in candidate.more]
         yield Fix(
             kind=candidate.kind,
-            text=f"{candidate.text}: {reached.outcome} at {seconds(reached.at)}.",
+            text=say(
+                "{change}: {outcome} at {time}.",
+                change=candidate.text,
+                outcome=reached.outcome,
+                time=seconds(reached.at),
+            ),
             command=candidate.command.to_dict(),
             then=rest[0] if rest else None,
             more=tuple(rest[1:]),

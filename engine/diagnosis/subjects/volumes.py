@@ -9,6 +9,7 @@ from engine.diagnosis.subjects.claims import BINDER, refused_writes
 from engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from engine.framework.explaining.case import FEW, listed
 from engine.framework.explaining.fact import Fact, fact
+from engine.kernel.sentences import say
 from engine.objects.objects import PersistentVolume
 from engine.objects.phases import PROVISIONED_BY, VOLUME_AVAILABLE, VOLUME_FAILED, VOLUME_RELEASED
 from engine.storage.matching.explanation import explain_candidates
@@ -29,17 +30,31 @@ def volume_causes(scene: Scene, volume: PersistentVolume) -> Iterator[Cause]:
 
 def _deleting(scene: Scene, volume: PersistentVolume) -> Cause:
     because = deletion_facts(volume)
-    why = f"It goes when its finalizers are removed: {listed(list(volume.finalizers))}."
+    why = say(
+        "It goes when its finalizers are removed: {list}.", list=listed(list(volume.finalizers))
+    )
     if volume.claim_ref is not None:
-        text = f"Volume {volume.name} is bound to claim {volume.claim_key}."
+        text = say(
+            "Volume {volume} is bound to claim {claim_key}.",
+            volume=volume.name,
+            claim_key=volume.claim_key,
+        )
         because.append(fact(volume, ("spec", "claimRef"), text))
-        why = f"It stays as long as claim {volume.claim_key} is bound to it."
+        why = say(
+            "It stays as long as claim {claim_key} is bound to it.", claim_key=volume.claim_key
+        )
     for attachment in scene.attachments(volume.name)[:FEW]:
         node = attachment.spec.get("nodeName")
         because.append(
-            fact(attachment, ("spec", "nodeName"), f"Volume {volume.name} is attached to {node}.")
+            fact(
+                attachment,
+                ("spec", "nodeName"),
+                say("Volume {volume} is attached to {node}.", volume=volume.name, node=node),
+            )
         )
-    sentence = f"Volume {volume.name} is terminating and stays until nothing holds it."
+    sentence = say(
+        "Volume {volume} is terminating and stays until nothing holds it.", volume=volume.name
+    )
     return cause("pv-protection-controller", sentence, because, why=why)
 
 
@@ -47,34 +62,52 @@ def _released(scene: Scene, volume: PersistentVolume) -> Cause:
     ref = volume.claim_ref or {}
     uid = ref.get("uid")
     because = [
-        fact(volume, ("status", "phase"), f"Volume {volume.name} is Released."),
+        fact(volume, ("status", "phase"), say("Volume {volume} is Released.", volume=volume.name)),
         fact(
             volume,
             ("spec", "claimRef", "uid"),
-            f"Its claimRef names claim {volume.claim_key} with uid {uid}, which is gone.",
+            say(
+                "Its claimRef names claim {claim_key} with uid {uid}, which is gone.",
+                claim_key=volume.claim_key,
+                uid=uid,
+            ),
         ),
         fact(
             volume,
             ("spec", "persistentVolumeReclaimPolicy"),
-            f"Its reclaim policy is {volume.reclaim_policy}.",
+            say("Its reclaim policy is {reclaim_policy}.", reclaim_policy=volume.reclaim_policy),
         ),
     ]
     anew = scene.claim(volume.claim_key)
-    why = "With policy Retain it keeps its data and its claimRef until an administrator clears it."
+    why = say(
+        "With policy Retain it keeps its data and its claimRef until an administrator clears it."
+    )
     if anew is not None:
-        text = f"Claim {anew.key} of that name has uid {anew.uid}: it is another claim."
+        text = say(
+            "Claim {anew} of that name has uid {uid}: it is another claim.",
+            anew=anew.key,
+            uid=anew.uid,
+        )
         because.append(fact(anew, ("metadata", "uid"), text, compared_with=uid))
-        why = (
+        why = say(
             "A claim made again under the same name has another uid, so the volume is not its own."
         )
     if volume.reclaim_policy == "Delete":
-        why = "Its provisioner has still to delete it."
-    sentence = f"Volume {volume.name} is Released: claim {volume.claim_key} was deleted."
+        why = say("Its provisioner has still to delete it.")
+    sentence = say(
+        "Volume {volume} is Released: claim {claim_key} was deleted.",
+        volume=volume.name,
+        claim_key=volume.claim_key,
+    )
     event = scene.event(volume, "VolumeDelete", "VolumeFailedRecycle", "VolumeFailedDelete")
     refused = event.partition("VolumeFailedDelete: ")[2].rstrip(".")
     if refused:
-        sentence = f"Volume {volume.name} is Released, and deleting it was refused: {refused}."
-        why = "Its provisioner tries again, each time after twice as long, up to five minutes."
+        sentence = say(
+            "Volume {volume} is Released, and deleting it was refused: {refused}.",
+            volume=volume.name,
+            refused=refused,
+        )
+        why = say("Its provisioner tries again, each time after twice as long, up to five minutes.")
     return cause(BINDER, sentence, because, why=why, event=event)
 
 
@@ -82,39 +115,61 @@ def _failed(scene: Scene, volume: PersistentVolume) -> Cause:
     message = str(volume.status.get("message") or volume.status.get("reason") or "no message")
     policy = volume.reclaim_policy
     because = [
-        fact(volume, ("status", "message"), f"Its status says: {message.rstrip('.!')}."),
+        fact(
+            volume,
+            ("status", "message"),
+            say("Its status says: {message}.", message=message.rstrip(".!")),
+        ),
         fact(
             volume,
             ("spec", "persistentVolumeReclaimPolicy"),
-            f"Its reclaim policy is {policy}.",
+            say("Its reclaim policy is {policy}.", policy=policy),
         ),
     ]
     provisioner = volume.annotations.get(PROVISIONED_BY)
-    text = f"Volume {volume.name} was provisioned by {provisioner}."
+    text = say(
+        "Volume {volume} was provisioned by {provisioner}.",
+        volume=volume.name,
+        provisioner=provisioner,
+    )
     if provisioner is None:
-        text = f"Volume {volume.name} has no annotation {PROVISIONED_BY}: it was made by hand."
+        text = say(
+            "Volume {volume} has no annotation {provisioned_by}: it was made by hand.",
+            volume=volume.name,
+            provisioned_by=PROVISIONED_BY,
+        )
     because.append(fact(volume, ("metadata", "annotations", PROVISIONED_BY), text))
     if volume.claim_ref is not None:
-        text = f"It belonged to claim {volume.claim_key}."
+        text = say("It belonged to claim {claim_key}.", claim_key=volume.claim_key)
         because.append(fact(volume, ("spec", "claimRef"), text))
-    why = f"The status says: {message.rstrip('.!')}."
+    why = say("The status says: {message}.", message=message.rstrip(".!"))
     event = scene.event(volume, "VolumeFailedDelete", "VolumeFailedRecycle")
-    sentence = f"Reclaiming volume {volume.name} by policy {policy} has failed."
+    sentence = say(
+        "Reclaiming volume {volume} by policy {policy} has failed.",
+        volume=volume.name,
+        policy=policy,
+    )
     return cause(BINDER, sentence, because, why=why, event=event)
 
 
 def _available(scene: Scene, volume: PersistentVolume) -> Cause:
     """No claim has taken it."""
-    because: list[Fact] = [fact(volume, ("status", "phase"), f"Volume {volume.name} is Available.")]
+    because: list[Fact] = [
+        fact(volume, ("status", "phase"), say("Volume {volume} is Available.", volume=volume.name))
+    ]
     for claim in scene.claims():
         if claim.volume_name:
             continue
         (verdict,) = explain_candidates(claim, [volume])
         if verdict.faults:
-            text = f"Claim {claim.key} does not take it: {verdict.faults[0].text}."
+            text = say(
+                "Claim {claim} does not take it: {text}.",
+                claim=claim.key,
+                text=verdict.faults[0].text,
+            )
             because.append(fact(claim, ("spec",), text))
         else:
-            text = f"It fits claim {claim.key}, which is bound at its own time."
+            text = say("It fits claim {claim}, which is bound at its own time.", claim=claim.key)
             because.append(fact(claim, ("metadata", "name"), text))
-    sentence = f"Volume {volume.name} is free: no claim is bound to it."
+    sentence = say("Volume {volume} is free: no claim is bound to it.", volume=volume.name)
     return cause(BINDER, sentence, because[: 2 * FEW], severity="notes")

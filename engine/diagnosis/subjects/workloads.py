@@ -14,6 +14,15 @@ from engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from engine.framework.explaining.case import FEW, listed
 from engine.framework.explaining.fact import Fact, fact
 from engine.framework.explaining.manifests import taint_text
+from engine.kernel.sentences import (
+    NOTHING,
+    Argument,
+    Sentence,
+    enumerated,
+    say,
+    say_count,
+    verbatim,
+)
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject, Pod
 from engine.objects.pods.conditions import is_ready
@@ -45,7 +54,9 @@ def workload_causes(scene: Scene, workload: ApiObject) -> Iterator[Cause]:
     """What keeps *workload* from having all its pods."""
     if workload.deletion_timestamp:
         yield cause(
-            _component(workload), f"{_name(workload)} is terminating.", deletion_facts(workload)
+            _component(workload),
+            say("{name} is terminating.", name=_name(workload)),
+            deletion_facts(workload),
         )
     pods = pods_of(scene, workload)
     wanted = wanted_pods(workload)
@@ -66,11 +77,14 @@ def workload_causes(scene: Scene, workload: ApiObject) -> Iterator[Cause]:
     pending = [pod for pod in pods if not pod.node_name]
     if pending:
         names = listed([pod.key for pod in pending], 3)
-        sentence = f"{_name(workload)} waits for pods without a node: {names}."
+        sentence = say(
+            "{name} waits for pods without a node: {names}.", name=_name(workload), names=names
+        )
         because = [
-            fact(pod, ("status", "phase"), f"Pod {pod.key} has no node.") for pod in pending[:FEW]
+            fact(pod, ("status", "phase"), say("Pod {pod} has no node.", pod=pod.key))
+            for pod in pending[:FEW]
         ]
-        why = f"Ask why pod {pending[0].key} is pending."
+        why = say("Ask why pod {key} is pending.", key=pending[0].key)
         yield cause("kube-scheduler", sentence, because, why=why, severity="narrows")
 
 
@@ -108,29 +122,50 @@ def _key(pod: Pod) -> str:
 
 
 def _too_few(scene: Scene, workload: ApiObject, pods: list[Pod], wanted: int) -> Cause:
-    name = _name(workload)
-    text = f"{name} wants {_counted(wanted)} and has {len(pods)}."
+    numbers: dict[str, Argument] = {
+        "workload": _name(workload),
+        "wanted": _counted(wanted),
+        "count": len(pods),
+    }
+    text = say("{workload} wants {wanted} and has {count}.", **numbers)
     path = _WANTED.get(workload.kind, ("spec", "replicas"))
     because: list[Fact] = [fact(workload, path, text, compared_with=len(pods))]
     event = scene.event(workload, "FailedCreate")
-    why = f"{event.rstrip('.')}." if event else ""
+    why = verbatim(f"{event.rstrip('.')}.") if event else NOTHING
     for place, condition in enumerate(items(workload.status, "conditions")):
         if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
-            why = f"FailedCreate: {str(condition.get('message')).rstrip('.')}."
+            message = str(condition.get("message")).rstrip(".")
+            why = say("FailedCreate: {message}.", message=message)
             because.append(fact(workload, ("status", "conditions", place), why))
     refusals = list(refusals_of(scene, workload))
     because.extend(each.fact for each in refusals)
     sentence = text
     if refusals:
-        sentence = f"{text.rstrip('.')}: {refusals[0].obstacle} (FailedCreate)."
+        sentence = say(
+            "{workload} wants {wanted} and has {count}: {obstacle} (FailedCreate).",
+            **numbers,
+            obstacle=refusals[0].obstacle,
+        )
         why = refusals[0].fact.text
     elif why:
-        sentence = f"{text.rstrip('.')}: the API server refuses to create one (FailedCreate)."
+        sentence = say(
+            "{workload} wants {wanted} and has {count}: the API server refuses to create one "
+            "(FailedCreate).",
+            **numbers,
+        )
     elif (first := _awaited(workload, pods)) is not None:
-        why = f"StatefulSet {workload.name} (OrderedReady) makes its pods one after the other."
-        told = f"Pod {first.key} is not ready."
+        why = say(
+            "StatefulSet {workload} (OrderedReady) makes its pods one after the other.",
+            workload=workload.name,
+        )
+        told = say("Pod {first} is not ready.", first=first.key)
         because.append(fact(first, ("status", "phase"), told))
-        sentence = f"{text.rstrip('.')}: it makes the next when pod {first.key} is ready."
+        sentence = say(
+            "{workload} wants {wanted} and has {count}: it makes the next when pod {first} is "
+            "ready.",
+            **numbers,
+            first=first.key,
+        )
     return cause(_component(workload), sentence, because, why=why, event=event)
 
 
@@ -162,21 +197,28 @@ def _not_eligible(scene: Scene, workload: ApiObject) -> Iterator[Cause]:
             tainted.append(node.name)
     path: tuple[str, ...] = ("spec", "template", "spec")
     if tainted:
-        text = (
-            f"DaemonSet {workload.key} wants no pod on {listed(tainted, FEW)}: its pods do not tolerate "
-            f"{listed(list(taints), FEW)}."
+        text = say(
+            "DaemonSet {workload} wants no pod on {tainted}: its pods do not tolerate {list}.",
+            workload=workload.key,
+            tainted=listed(tainted, FEW),
+            list=listed(list(taints), FEW),
         )
         yield cause(_component(workload), text, [fact(workload, path, text)], severity="notes")
     elif selector and nodes and len(others) == len(nodes):
-        pairs = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
-        text = f"DaemonSet {workload.key} wants no pod on any node: it selects {pairs}, and no node has that."
+        pairs = enumerated([f"{key}={value}" for key, value in sorted(selector.items())])
+        text = say(
+            "DaemonSet {workload} wants no pod on any node: it selects {pairs}, and no "
+            "node has that.",
+            workload=workload.key,
+            pairs=pairs,
+        )
         because = [fact(workload, (*path, "nodeSelector"), text)]
         yield cause(_component(workload), text, because, severity="notes")
 
 
-def _counted(pods: int) -> str:
+def _counted(pods: int) -> Sentence:
     """A number of pods in words."""
-    return "1 pod" if pods == 1 else f"{pods} pods"
+    return say_count("1 pod", "{count} pods", pods)
 
 
 def replica_sets(scene: Scene, workload: ApiObject) -> list[ApiObject]:
@@ -194,7 +236,10 @@ def _rollout(scene: Scene, deployment: ApiObject) -> Iterator[Cause]:
     """A Deployment has what its ReplicaSets have."""
     sets = replica_sets(scene, deployment)
     if deployment.spec.get("paused") and sum(map(wanted_pods, sets)) < wanted_pods(deployment):
-        text = f"{_name(deployment)} is paused: it makes no new ReplicaSet until it is resumed."
+        text = say(
+            "{name} is paused: it makes no new ReplicaSet until it is resumed.",
+            name=_name(deployment),
+        )
         yield cause(_component(deployment), text, [fact(deployment, ("spec", "paused"), text)])
     for each in sets:
         yield from workload_causes(scene, each)
@@ -204,19 +249,26 @@ def _rollout(scene: Scene, deployment: ApiObject) -> Iterator[Cause]:
     rolling = section(strategy, "rollingUpdate")
     surge, unavailable = rolling.get("maxSurge", "25%"), rolling.get("maxUnavailable", "25%")
     kind = strategy.get("type") or "RollingUpdate"
-    text = (
-        f"{_name(deployment)} replaces its pods by {kind} (maxSurge {surge}, maxUnavailable "
-        f"{unavailable})."
+    text = say(
+        "{name} replaces its pods by {kind} (maxSurge {surge}, maxUnavailable {unavailable}).",
+        name=_name(deployment),
+        kind=kind,
+        surge=surge,
+        unavailable=unavailable,
     )
     counts = [
         fact(
             each,
             ("spec", "replicas"),
-            f"ReplicaSet {each.name} wants {_counted(wanted_pods(each))}.",
+            say(
+                "ReplicaSet {each} wants {counted}.",
+                each=each.name,
+                counted=_counted(wanted_pods(each)),
+            ),
         )
         for each in sets
     ]
-    why = "It goes on when new pods are ready, as far as maxSurge and maxUnavailable allow."
+    why = say("It goes on when new pods are ready, as far as maxSurge and maxUnavailable allow.")
     because = [fact(deployment, ("spec", "strategy"), text), *counts]
     yield cause(_component(deployment), text, because, why=why, severity="delays")
 

@@ -13,11 +13,12 @@ from engine.cluster.cluster import Cluster
 from engine.diagnosis.deleted import DELETED, absence
 from engine.diagnosis.fork import MakeForks
 from engine.diagnosis.observed.evidence import Evidence
-from engine.diagnosis.report import Diagnosis
+from engine.diagnosis.report import Diagnosis, Line
 from engine.diagnosis.triage.observed_facts import ObservedFact, facts_after_play, texts_of
 from engine.diagnosis.why import ASKED, diagnosis_of, explain_object
+from engine.kernel.sentences import ENGLISH, Translations, say, translated
 
-NO_FACT = "nothing: the files have no status and no Event of it"
+NO_FACT = say("nothing: the files have no status and no Event of it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +36,14 @@ class Observed:
             "observed_facts": [each.to_dict() for each in self.facts],
         }
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Iterator[Line]:
         """The facts for a terminal."""
-        yield (
-            f"Observed, as of {self.instant}"
-            if self.instant
-            else "Observed (the files name no time)"
-        )
+        if self.instant:
+            yield (say("Observed, as of {instant}", instant=self.instant),)
+        else:
+            yield (say("Observed (the files name no time)"),)
         for each in texts_of(self.facts) or [NO_FACT]:
-            yield f"  {each}"
+            yield "  ", each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +57,11 @@ class PlayedAnswer:
         """The JSON form: that of a diagnosis, and what was observed."""
         return {**self.diagnosis.to_dict(), **self.observed.to_dict()}
 
-    def text(self) -> str:
-        """The answer for a terminal."""
-        first, _, rest = self.diagnosis.text().partition("\n")
-        return "\n".join([first, "", *self.observed.lines(), rest])
+    def text(self, translations: Translations = ENGLISH) -> str:
+        """The answer for a terminal, in a language."""
+        first, _, rest = self.diagnosis.text(translations).partition("\n")
+        lines = (translated(line, translations) for line in self.observed.lines())
+        return "\n".join([first, "", *("".join(line) for line in lines), rest])
 
 
 def observed_after_play(
@@ -93,9 +94,11 @@ def explain_after_play(
 def unplayed(cluster: Cluster, kind: str, key: str) -> Diagnosis:
     """What the files say of an object whose kind has no answer of its own."""
     if cluster.store.find(kind, key) is not None:
-        return diagnosis_of(cluster, kind, key, "kept", f"{kind} {key} is there.")
+        return diagnosis_of(
+            cluster, kind, key, "kept", say("{kind} {key} is there.", kind=kind, key=key)
+        )
     state, sentence = absence(cluster, kind, key)
     if state == DELETED:
         return diagnosis_of(cluster, kind, key, state, sentence)
-    sentence = f"kscope plays no {kind} {key}: only its files tell of it."
+    sentence = say("kscope plays no {kind} {key}: only its files tell of it.", kind=kind, key=key)
     return diagnosis_of(cluster, kind, key, "kept", sentence)

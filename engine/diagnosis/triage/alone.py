@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -16,18 +15,19 @@ from engine.diagnosis.triage.carrying_out import MOST
 from engine.diagnosis.triage.report import Change, Group
 from engine.diagnosis.triage.stuck.drains import BUDGET
 from engine.diagnosis.why import explain_in_steps, explain_object
+from engine.kernel.sentences import NOTHING, Sentence, say, together
 from engine.objects.objects import PersistentVolumeClaim, Pod
 
 # Kinds of change that end somebody's work or leave data behind, and that others have to agree to.
 LOSING: Final = {
-    "pod": "what that pod is at work on",
-    "peer": "what that pod is at work on",
-    "moved": "the data on the old volumes, which are not copied",
+    "pod": say("what that pod is at work on"),
+    "peer": say("what that pod is at work on"),
+    "moved": say("the data on the old volumes, which are not copied"),
 }
 SHARED: Final = {
-    "taint": "the taint keeps these nodes for others",
-    "quota": "the quota is what other teams' shares rest on",
-    "budget": "the budget protects all of its pods",
+    "taint": say("the taint keeps these nodes for others"),
+    "quota": say("the quota is what other teams' shares rest on"),
+    "budget": say("the budget protects all of its pods"),
 }
 # In larger clusters one question about each group costs more than the whole triage, and the forks in
 # which its changes are tried do so much earlier.
@@ -37,14 +37,12 @@ _OF_WORKLOADS: Final = ("rollout", "again")
 _MOST_SENTENCES: Final = 12
 _MOST_FACTS: Final = 3
 _UNBOUND: Final = "unbound immediate PersistentVolumeClaims"
-_OUTCOME: Final = re.compile(
-    r": (?:it (?:is|runs|has|may|goes|can|allows)|nothing limits|a drain) "
-)
 
 
-def change_of(fix: Fix) -> str:
-    """What is done by *fix*: its text before what came of it."""
-    return _OUTCOME.split(fix.text)[0]
+def change_of(fix: Fix) -> Sentence:
+    """What is done by *fix*, without what came of it."""
+    change = fix.text.arguments.get("change")
+    return change if isinstance(change, Sentence) else fix.text
 
 
 @dataclass(slots=True)
@@ -127,11 +125,11 @@ class Alone:
             # What a claim lacks may be what its pod can be given.
             keys = group.pods
             found = self._asked(Pod.KIND, keys[0]).whole()
-        several = f"For {keys[0]}: " if len(keys) > 1 else ""
+        of = keys[0] if len(keys) > 1 else ""
         # Beside a machine to be bought, only what a workload can do by itself.
         fixes = [each for each in found.fixes if not group.changes or each.kind in _OF_WORKLOADS]
-        changes = (*(_change(fix, several, len(keys)) for fix in fixes), *group.changes)
-        conclusion = "" if changes else found.conclusion or group.conclusion
+        changes = (*(_change(fix, of, len(keys)) for fix in fixes), *group.changes)
+        conclusion = NOTHING if changes else found.conclusion or group.conclusion
         return replace(group, changes=changes, conclusion=conclusion)
 
     def _asked(self, kind: str, key: str) -> _Question:
@@ -147,10 +145,12 @@ class Alone:
         return asked
 
 
-def _told(cause: Cause) -> Iterator[str]:
+def _told(cause: Cause) -> Iterator[Sentence]:
     """A cause with its plugin, how it came about, and the facts behind it."""
-    plugin = f"{cause.plugin}: " if cause.plugin else ""
-    yield f"{plugin}{cause.sentence}"
+    if cause.plugin:
+        yield say("{plugin}: {sentence}", plugin=cause.plugin, sentence=cause.sentence)
+    else:
+        yield cause.sentence
     if cause.why:
         yield cause.why
     yield from (each.text for each in cause.because[:_MOST_FACTS])
@@ -179,17 +179,18 @@ def unbound_explained(cluster: Cluster, group: Group) -> Group:
     )
     if not found.causes or found.sentence in group.cause:
         return group
-    return replace(group, cause=f"{group.cause} {found.sentence}")
+    return replace(group, cause=together(group.cause, found.sentence))
 
 
-def _change(fix: Fix, several: str, of: int) -> Change:
+def _change(fix: Fix, name: str, of: int) -> Change:
+    text = change_of(fix)
     return Change(
-        text=f"{several}{change_of(fix)}",
+        text=say("For {name}: {change}", name=name, change=text) if name else text,
         kind=fix.kind,
         places=1,
         of=of,
-        loses=LOSING.get(fix.kind, ""),
-        shared=SHARED.get(fix.kind, ""),
+        loses=LOSING.get(fix.kind, NOTHING),
+        shared=SHARED.get(fix.kind, NOTHING),
         note=fix.note,
         commands=tuple(fix.commands) if len(fix.commands) <= MOST else (),
     )

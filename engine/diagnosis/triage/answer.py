@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from engine.diagnosis.report import Cause, Diagnosis, Fix
+from engine.diagnosis.report import Cause, Diagnosis, Fix, Line
 from engine.diagnosis.triage.after_play import Observed
 from engine.diagnosis.triage.alone import LOSING, SHARED, change_of
 from engine.diagnosis.triage.observed_facts import (
@@ -16,6 +16,17 @@ from engine.diagnosis.triage.observed_facts import (
 from engine.diagnosis.triage.predictions import AHEAD
 from engine.diagnosis.triage.report import Change, Group, change_text
 from engine.diagnosis.triage.stuck.nodes import OFF
+from engine.kernel.sentences import (
+    ENGLISH,
+    NOTHING,
+    Sentence,
+    Translations,
+    in_turn,
+    say,
+    together,
+    translated,
+    unstopped,
+)
 from engine.kernel.units import SECOND
 
 # A pod in one of these states waits for a scheduler, which has the best answer.
@@ -28,10 +39,10 @@ _SCHEDULER: Final = "kube-scheduler"
 _HELD_OUTSIDE: Final = (_UNMINDED, "gated")
 # In so many seconds most of what a healthy cluster ends by itself is over.
 _SOON: Final = AHEAD // SECOND
-_NOTHING_TRIED: Final = "No change was tried: none is known that kscope could show to work."
-_NOT_CARRIED_OUT: Final = (
-    "No change was tried: none is known for all that this holds, and forks of so large a cluster, in "
-    "which one would be carried out, take too long."
+_NOTHING_TRIED: Final = say("No change was tried: none is known that kscope could show to work.")
+_NOT_CARRIED_OUT: Final = say(
+    "No change was tried: none is known for all that this holds, and forks of "
+    "so large a cluster, in which one would be carried out, take too long."
 )
 
 
@@ -43,8 +54,8 @@ class Help:
     one that others do not want to wait for.
     """
 
-    text: str
-    note: str
+    text: Sentence
+    note: Sentence
     loses: bool
     shared: bool
     buys: bool
@@ -55,7 +66,9 @@ class Help:
     def of_fix(cls, fix: Fix) -> Help:
         """A change that was tried for the object alone."""
         return cls(
-            text=f"{fix.text} ({'tried in a fork' if fix.shown == 'fork' else 'decided again'})",
+            text=say("{change} (tried in a fork)", change=fix.text)
+            if fix.shown == "fork"
+            else say("{change} (decided again)", change=fix.text),
             note=fix.note,
             loses=fix.kind in LOSING,
             shared=fix.kind in SHARED,
@@ -119,7 +132,7 @@ class Answer:
     beside: Diagnosis | None = None
     groups: tuple[Group, ...] = ()
     is_named: bool = True
-    predicted: str = ""
+    predicted: Sentence = NOTHING
     contradicts: bool = False
     # How long the files show it held, as far as they say.
     waits_seconds: int = 0
@@ -128,12 +141,12 @@ class Answer:
     assumed: tuple[str, ...] = ()
 
     @property
-    def observed(self) -> tuple[str, ...]:
+    def observed(self) -> tuple[Sentence, ...]:
         """The facts in words."""
         return tuple(texts_of(self.facts))
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """The answer in one sentence."""
         if self._own_leads or not self.groups:
             return self.diagnosis.sentence
@@ -171,23 +184,33 @@ class Answer:
         return bool(self.diagnosis.causes) and (waits or is_aside)
 
     @property
-    def contradiction(self) -> str:
+    def contradiction(self) -> Sentence:
         """What the files and the model disagree on, and what that means; "" where they agree."""
         if not self.contradicts:
-            return ""
-        seen = "; ".join(self.observed[:2]).rstrip(".")
-        seen = f"In your cluster: {seen}." if seen else ""
-        likely = (
-            f"most likely {self.groups[0].by}" if self.groups else "which the files do not show"
+            return NOTHING
+        observed = unstopped(in_turn(self.observed[:2]))
+        seen = say("In your cluster: {observed}.", observed=observed) if observed else NOTHING
+        predicted = unstopped(self.predicted)
+        if not self.groups:
+            means = say(
+                "The model would let it go on ({prediction}): the cause lies outside the model, "
+                "which the files do not show.",
+                prediction=predicted,
+            )
+            return together(seen, means)
+        means = say(
+            "The model would let it go on ({prediction}): the cause lies outside the model, most "
+            "likely {by}.",
+            prediction=predicted,
+            by=self.groups[0].by,
         )
-        means = (
-            f"The model would let it go on ({self.predicted.rstrip('.')}): the cause lies outside"
-        )
-        text = f"{seen} {means} the model, {likely}.".strip()
         if not 0 < self.waits_seconds < _SOON:
-            return text
-        waits = f"It has waited for {self.waits_seconds} s only, and may go on by itself."
-        return f"{text} {waits}"
+            return together(seen, means)
+        waits = say(
+            "It has waited for {seconds} s only, and may go on by itself.",
+            seconds=self.waits_seconds,
+        )
+        return together(seen, means, waits)
 
     @property
     def fixes(self) -> list[Help]:
@@ -220,13 +243,13 @@ class Answer:
         return bool(own.pod) and its is not None and not its.pod and own.sentence == its.sentence
 
     @property
-    def conclusion(self) -> str:
+    def conclusion(self) -> Sentence:
         """What was tried without success, or why nothing was; "" where a change is offered."""
         if self.fixes:
-            return ""
+            return NOTHING
         found = (each.conclusion for each in self.groups if each.conclusion)
         default = _NOTHING_TRIED if self.is_played else _NOT_CARRIED_OUT
-        return next(found, "") or self.diagnosis.conclusion or default
+        return next(found, NOTHING) or self.diagnosis.conclusion or default
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: that of a diagnosis, and what was observed and predicted."""
@@ -247,51 +270,58 @@ class Answer:
             "assumed": list(self.assumed),
         }
 
-    def text(self) -> str:
-        """The answer for a terminal."""
-        return "\n".join(_lines(self)) + "\n"
+    def text(self, translations: Translations = ENGLISH) -> str:
+        """The answer for a terminal, in a language."""
+        lines = (translated(line, translations) for line in _lines(self))
+        return "\n".join("".join(line) for line in lines) + "\n"
 
 
-def _lines(answer: Answer) -> Iterator[str]:
+def _lines(answer: Answer) -> Iterator[Line]:
     found = answer.diagnosis
-    yield f"{found.pod or found.entity} ({found.state}): {answer.sentence}"
-    yield ""
+    yield f"{found.pod or found.entity} ({found.state}): ", answer.sentence
+    yield ("",)
     yield from Observed(instant=answer.instant, facts=answer.facts).lines()
     if answer.predicted:
-        yield ""
-        yield (
-            f"The model predicts for the next {AHEAD // SECOND} s (a fork; nothing was played)"
-            if answer.is_played
-            else "The model decides as things are (so large a cluster is not played ahead)"
-        )
-        yield f"  {'the same' if answer.predicted == answer.diagnosis.sentence else answer.predicted}"
+        yield ("",)
+        if answer.is_played:
+            yield (
+                say(
+                    "The model predicts for the next {seconds} s (a fork; nothing was played)",
+                    seconds=AHEAD // SECOND,
+                ),
+            )
+        else:
+            yield (say("The model decides as things are (so large a cluster is not played ahead)"),)
+        is_same = answer.predicted == answer.diagnosis.sentence
+        yield "  ", say("the same") if is_same else answer.predicted
         if answer.contradicts:
-            yield f"  This contradicts the files, and they win. {answer.contradiction}"
+            text = say("This contradicts the files, and they win.")
+            yield "  ", together(text, answer.contradiction)
     yield from _cause_lines(answer)
     if answer.fixes:
-        yield ""
-        yield "What would help"
+        yield ("",)
+        yield (say("What would help"),)
     for place, each in enumerate(answer.fixes, 1):
-        yield f"  {place}. {each.text}"
+        yield f"  {place}. ", each.text
         if each.note:
-            yield f"     {each.note}"
+            yield " " * 5, each.note
     if answer.conclusion:
-        yield ""
-        yield answer.conclusion
+        yield ("",)
+        yield (answer.conclusion,)
     if answer.assumed:
-        yield ""
-        yield "Assumed, because these files do not hold it"
-        yield from (f"  {each}" for each in answer.assumed)
+        yield ("",)
+        yield (say("Assumed, because these files do not hold it"),)
+        yield from (("  ", each) for each in answer.assumed)
 
 
-def _cause_lines(answer: Answer) -> Iterator[str]:
+def _cause_lines(answer: Answer) -> Iterator[Line]:
     rest = [each for each in answer.causes if each.sentence != answer.sentence or each.because]
     if rest:
-        yield ""
-        yield "Why"
+        yield ("",)
+        yield (say("Why"),)
     for cause in rest:
-        yield f"  {cause.severity:<8}{cause.sentence}"
+        yield f"  {cause.severity:<8}", cause.sentence
         if cause.why:
-            yield f"          {cause.why}"
+            yield " " * 10, cause.why
         for fact in cause.because:
-            yield f"          - {fact.text}"
+            yield " " * 10 + "- ", fact.text

@@ -27,11 +27,12 @@ from engine.diagnosis.triage.observed_facts import (
 from engine.diagnosis.triage.predictions import Prediction, decided, predict
 from engine.diagnosis.triage.report import Group
 from engine.diagnosis.triage.resting import assumed_of
-from engine.diagnosis.triage.stuck.controllers import ready_pods, state_of
+from engine.diagnosis.triage.stuck.controllers import ready_pods, stands
 from engine.diagnosis.triage.stuck.told import PATIENCE_SECONDS
 from engine.diagnosis.triage.triage import ask
 from engine.diagnosis.why import ASKED, diagnosis_of
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, enumerated, say, together, unstopped
 from engine.objects.manifest_parts import items, section, wanted_pods
 from engine.objects.objects import Manifest, PersistentVolumeClaim, Pod
 
@@ -145,16 +146,29 @@ def _unasked(cluster: Cluster, kind: str, key: str, raw: Manifest) -> Diagnosis:
     """Of an object of a kind that no component acts on: what its own metadata say."""
     finalizers = raw["metadata"].get("finalizers") or ()
     if raw["metadata"].get("deletionTimestamp"):
-        sentence = f"{kind} {key} is terminating"
-        sentence += f": it keeps {', '.join(finalizers)}." if finalizers else "."
+        sentence = say("{kind} {name} is terminating.", kind=kind, name=key)
+        if finalizers:
+            sentence = say(
+                "{kind} {name} is terminating: it keeps {finalizers}.",
+                kind=kind,
+                name=key,
+                finalizers=enumerated(finalizers),
+            )
         state = "terminating"
     else:
         told = [condition_text(each) for each in items(section(raw, "status"), "conditions")]
         told = [each for each in told if each]
-        sentence = f"Nothing in the files holds {kind} {key}; kscope plays no objects of this kind."
+        sentence = say(
+            "Nothing in the files holds {kind} {key}; kscope plays no objects of this kind.",
+            kind=kind,
+            key=key,
+        )
         if told:
-            sentence = (
-                f"{kind} {key} says: {listed(told, 3)}. kscope plays no objects of this kind."
+            sentence = say(
+                "{kind} {key} says: {told}. kscope plays no objects of this kind.",
+                kind=kind,
+                key=key,
+                told=listed(told, 3),
             )
         state = "kept"
     return diagnosis_of(cluster, kind, key, state, sentence)
@@ -167,29 +181,38 @@ def _without_denial(
     status = section(raw, "status")
     is_short = status and raw["kind"] in WORKLOADS and ready_pods(raw) < wanted_pods(raw)
     if found.state == "well" and is_short:
-        said = f"{raw['kind']} {key_of(raw)} {state_of(evidence, raw)}"
         unready = [each for each in _pods_of(evidence, raw) if not is_ready(each)]
         told = [each.text for pod in unready for each in evidence.events(pod) if each.is_warning]
-        rest = f" The newest Event of its pods: {told[-1]}." if told else ""
-        return replace(
-            found, state="held", sentence=f"{said}; nothing in the model holds it.{rest}"
-        )
+        rest = say("The newest Event of its pods: {event}.", event=told[-1]) if told else NOTHING
+        text = say("{state}; nothing in the model holds it.", state=stands(evidence, raw))
+        return replace(found, state="held", sentence=together(text, rest))
     if found.state == "ended" and (how := how_it_ended(raw)):
-        return replace(found, sentence=f"{found.sentence.rstrip('.')}: {how.rstrip('.')}.")
+        text = say("{sentence}: {how}.", sentence=unstopped(found.sentence), how=unstopped(how))
+        return replace(found, sentence=text)
     if not found.causes and not predicted.goes_on and predicted.causes:
-        sentence = f"The files say nothing of it; the model predicts: {predicted.text}"
+        sentence = say(
+            "The files say nothing of it; the model predicts: {prediction}",
+            prediction=predicted.text,
+        )
         # What the causes come from stands in the next minute, and not in the files.
         causes = tuple(replace(each, because=()) for each in predicted.causes)
         return replace(found, sentence=sentence, causes=causes)
     if found.state != "placed" or found.causes or status.get("phase") == "Running":
         return found
     if not status:
-        rest = "the files have no status of it, so nothing was observed"
+        rest = say("the files have no status of it, so nothing was observed")
     elif not evidence.has_events:
-        rest = f"its phase is {status.get('phase')}, and no Events are in the files that say why"
+        rest = say(
+            "its phase is {phase}, and no Events are in the files that say why",
+            phase=status.get("phase"),
+        )
     else:
-        rest = f"its phase is {status.get('phase')}, and no Event says that anything holds it"
-    return replace(found, sentence=f"{found.sentence.rstrip('.')}; {rest}.")
+        rest = say(
+            "its phase is {phase}, and no Event says that anything holds it",
+            phase=status.get("phase"),
+        )
+    text = say("{sentence}; {observed}.", sentence=unstopped(found.sentence), observed=rest)
+    return replace(found, sentence=text)
 
 
 # -- what holds it -----------------------------------------------------------------------------------

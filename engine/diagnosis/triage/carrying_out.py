@@ -9,6 +9,7 @@ from engine.api_server.validation.kinds import is_known
 from engine.cluster.commands import Command
 from engine.diagnosis.candidates import patched, replaced
 from engine.diagnosis.observed.evidence import Evidence, key_of
+from engine.kernel.sentences import NOTHING
 from engine.kernel.view import merge
 from engine.objects.kinds import entity_id
 from engine.objects.manifest_parts import items, section
@@ -168,7 +169,7 @@ def _of_pod(pod: Pod, fields: Manifest) -> Command:
     """A pod that no template is known of: patched where that is allowed, else made again."""
     if fields.keys() <= _IN_PLACE:
         return patched(pod.id, {"spec": {name: part or [] for name, part in fields.items()}})
-    return replaced(pod, fields, kind="", text="").command
+    return replaced(pod, fields, kind="", text=NOTHING).command
 
 
 def _job_again(job: Manifest, pod: Pod, fields: Manifest) -> Command:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.diagnosis.report import Check
+from engine.kernel.sentences import NOTHING, Sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +32,11 @@ class NodesByReason:
     something is measured the `check` of the closest node.
     """
 
-    reason: str
+    reason: Sentence
     nodes: tuple[str, ...]
     count: int
     is_closest: bool = False
-    detail: str = ""
+    detail: Sentence = NOTHING
     check: Check | None = None
     pod: str = ""
 
@@ -45,12 +46,17 @@ class Happening:
     """Something that the files say changed, at an RFC 3339 time, about when pods began to wait."""
 
     at: str
-    text: str
+    text: Sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What was looked at, and what was found: "Nodes", "11 of 11 are ready"."""
 
-    what: str
-    found: str
+    what: Sentence
+    found: Sentence
+
+
+def known_as(kind: str, name: str) -> str:
+    """How a group calls what is behind it, which is no sentence: "storageclass fast"."""
+    return f"{kind} {name}"

@@ -19,6 +19,17 @@ from engine.diagnosis.triage.stuck.controllers import KINDS as WORKLOADS
 from engine.diagnosis.triage.stuck.controllers import ready_pods
 from engine.diagnosis.triage.stuck.inferred import sources
 from engine.diagnosis.triage.stuck.told import container_statuses
+from engine.kernel.sentences import (
+    NOTHING,
+    Argument,
+    Sentence,
+    enumerated,
+    grouped,
+    in_turn,
+    phrase,
+    say,
+    verbatim,
+)
 from engine.kernel.units import SECOND
 from engine.objects.kinds import entity_id
 from engine.objects.manifest_parts import items, section, wanted_pods
@@ -53,20 +64,25 @@ class ObservedFact:
     Event says, for comparison.
     """
 
-    text: str
+    text: Sentence
     at: str
     source: str
     says: str = ""
     superseded_by: SupersededBy | None = None
 
     @property
-    def marked(self) -> str:
+    def marked(self) -> Sentence:
         """The fact and, where it has one, its mark."""
         mark = self.superseded_by
         if mark is None:
             return self.text
-        seconds = f"{mark.t / SECOND:g} s"
-        return f"{self.text} (superseded at t={seconds} by event {mark.seq:,}, {mark.text})"
+        return say(
+            "{fact} (superseded at t={time} by event {seq}, {text})",
+            fact=self.text,
+            time=f"{mark.t / SECOND:g} s",
+            seq=grouped(mark.seq),
+            text=mark.text,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -121,7 +137,7 @@ def _marked(fact: ObservedFact, superseding: Superseding, entity: str) -> Observ
 def _facts(evidence: Evidence, raw: Manifest) -> Iterator[ObservedFact]:
     status, events = section(raw, "status"), evidence.events(raw)
     if phase := status.get("phase"):
-        yield ObservedFact(f"phase {phase}", "", "status.phase")
+        yield ObservedFact(say("phase {phase}", phase=phase), "", "status.phase")
     for event in [each for each in reversed(events) if each.is_warning] or events[-1:]:
         yield _of_event(evidence, event)
     yield from _of_deletion(raw)
@@ -129,14 +145,18 @@ def _facts(evidence: Evidence, raw: Manifest) -> Iterator[ObservedFact]:
     # Of a DaemonSet the status alone says that it wants no pod.
     if status and raw["kind"] in WORKLOADS and (wanted or is_daemon):
         name = "numberReady" if is_daemon else "readyReplicas"
-        yield ObservedFact(f"{ready_pods(raw)} of {wanted} pods ready", "", f"status.{name}")
+        yield ObservedFact(
+            say("{ready_pods} of {wanted} pods ready", ready_pods=ready_pods(raw), wanted=wanted),
+            "",
+            f"status.{name}",
+        )
     for name in ("initContainerStatuses", "containerStatuses"):
         for each in items(status, name):
             yield from _of_container(each, f"status.{name}[{each.get('name')}]")
     for each in items(status, "conditions"):
         yield from _of_condition(raw, each)
     if message := section(status, "error").get("message"):
-        yield ObservedFact(f"error: {message}", "", "status.error")
+        yield ObservedFact(say("error: {message}", message=message), "", "status.error")
     if raw["kind"] == "Node":
         yield from _of_lease(evidence, raw)
     if raw["kind"] == "VolumeAttachment":
@@ -150,23 +170,28 @@ def _of_condition(raw: Manifest, seen: Manifest) -> Iterator[ObservedFact]:
     if text := condition_text(seen):
         yield ObservedFact(text, at, source)
     elif raw["kind"] == "Node" and kind == "Ready" and is_ready(raw):
-        yield ObservedFact("condition Ready is True", at, source)
+        yield ObservedFact(say("condition Ready is True"), at, source)
 
 
-def condition_text(seen: Manifest) -> str:
+def condition_text(seen: Manifest) -> Sentence:
     """A condition that tells of trouble, in words; "" for any other."""
     if not _is_bad(seen) or not (seen.get("reason") or seen.get("message")):
-        return ""
-    return f"condition {seen.get('type')} is {seen.get('status')}: {_said(seen)}"
+        return NOTHING
+    return say(
+        "condition {type} is {status}: {said}",
+        type=seen.get("type"),
+        status=seen.get("status"),
+        said=_said(seen),
+    )
 
 
-def how_it_ended(pod: Manifest) -> str:
+def how_it_ended(pod: Manifest) -> Sentence:
     """What the status of a failed pod says: of the pod as a whole, else of its containers."""
     status = section(pod, "status")
     if status.get("phase") != "Failed":
-        return ""
+        return NOTHING
     ended = (_of_container(each, "") for each in container_statuses(pod))
-    return _said(status) or "; ".join(fact.text for facts in ended for fact in facts)
+    return verbatim(_said(status)) or in_turn([fact.text for facts in ended for fact in facts])
 
 
 def _not_in_files(evidence: Evidence, raw: Manifest) -> Iterator[ObservedFact]:
@@ -175,10 +200,13 @@ def _not_in_files(evidence: Evidence, raw: Manifest) -> Iterator[ObservedFact]:
         return
     for kind in dict.fromkeys(kind for kind, _, _ in sources(raw)):
         if not evidence.has(kind):
-            told = f"no {kind}s are in these files: whether those of the pod exist is not known"
+            told = say(
+                "no {kinds} are in these files: whether those of the pod exist is not known",
+                kinds=f"{kind}s",
+            )
             yield ObservedFact(told, "", _FILES)
     if not evidence.has_events:
-        yield ObservedFact("no Events are in these files", "", _FILES)
+        yield ObservedFact(say("no Events are in these files"), "", _FILES)
 
 
 def _is_bad(seen: Manifest) -> bool:
@@ -190,20 +218,39 @@ def _is_bad(seen: Manifest) -> bool:
 def _of_deletion(raw: Manifest) -> Iterator[ObservedFact]:
     metadata = raw["metadata"]
     if deleted := metadata.get("deletionTimestamp"):
-        finalizers = ", ".join(metadata.get("finalizers") or ())
-        held = f", with the finalizers {finalizers}" if finalizers else ""
-        yield ObservedFact(f"deleted at {deleted}{held}", str(deleted), DELETED)
+        finalizers = enumerated(metadata.get("finalizers") or ())
+        text = say("deleted at {time}", time=deleted)
+        if finalizers:
+            text = say(
+                "deleted at {time}, with the finalizers {finalizers}",
+                time=deleted,
+                finalizers=finalizers,
+            )
+        yield ObservedFact(text, str(deleted), DELETED)
 
 
 def _of_container(status: Manifest, source: str) -> Iterator[ObservedFact]:
     state = section(status, "state")
     restarts = status.get("restartCount") or 0
-    times = f", restarted {restarts} times" if restarts else ""
-    for name, verb in (("waiting", "waits in"), ("terminated", "ended:")):
+    for name, (text, text_of_restarted) in _CONTAINER.items():
         found = section(state, name)
         if found.get("reason"):
-            text = f"container {status.get('name')} {verb} {_said(found)}{times}"
-            yield ObservedFact(text, str(found.get("finishedAt") or ""), source)
+            known: dict[str, Argument] = {"container": status.get("name"), "said": _said(found)}
+            told = text_of_restarted.say(**known, times=restarts) if restarts else text.say(**known)
+            yield ObservedFact(told, str(found.get("finishedAt") or ""), source)
+
+
+# What is said of a container in a state, and of one that was restarted.
+_CONTAINER: Final = {
+    "waiting": (
+        phrase("container {container} waits in {said}"),
+        phrase("container {container} waits in {said}, restarted {times} times"),
+    ),
+    "terminated": (
+        phrase("container {container} ended: {said}"),
+        phrase("container {container} ended: {said}, restarted {times} times"),
+    ),
+}
 
 
 def _of_lease(evidence: Evidence, node: Manifest) -> Iterator[ObservedFact]:
@@ -211,19 +258,19 @@ def _of_lease(evidence: Evidence, node: Manifest) -> Iterator[ObservedFact]:
     lease = evidence.find("Lease", f"kube-node-lease/{key_of(node)}")
     renewed = None if lease is None else section(lease, "spec").get("renewTime")
     if renewed:
-        text = f"its Lease was renewed at {renewed}"
+        text = say("its Lease was renewed at {renewed}", renewed=renewed)
         yield ObservedFact(text, str(renewed), _LEASE)
 
 
 def _of_attachment(status: Manifest) -> Iterator[ObservedFact]:
     """What the driver's attacher said of a VolumeAttachment."""
     if "attached" in status:
-        told = "attached" if status["attached"] else "not attached"
+        told = say("attached") if status["attached"] else say("not attached")
         yield ObservedFact(told, "", "status.attached")
     for name in ("attachError", "detachError"):
         error = section(status, name)
         if error.get("message"):
-            text = f"{name}: {error['message']}"
+            text = verbatim(f"{name}: {error['message']}")
             yield ObservedFact(text, str(error.get("time") or ""), f"status.{name}")
 
 
@@ -234,11 +281,13 @@ def _said(part: Manifest) -> str:
 def _of_event(evidence: Evidence, event: SeenEvent) -> ObservedFact:
     ago = evidence.age_seconds(event.last)
     age = f"{ago // 60} min" if ago >= 60 else f"{ago} s"
-    text = f"Event ×{event.count}, last {age} before: {event.text}"
+    text = say(
+        "Event ×{times}, last {age} before: {text}", times=event.count, age=age, text=event.text
+    )
     source = f"{_EVENT} of {event.component}" if event.component else _EVENT
     return ObservedFact(text, event.last, source, event.text)
 
 
-def texts_of(facts: Iterable[ObservedFact]) -> list[str]:
+def texts_of(facts: Iterable[ObservedFact]) -> list[Sentence]:
     """The facts in words, each with its mark where it has one."""
     return [each.marked for each in facts]

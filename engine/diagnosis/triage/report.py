@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from engine.diagnosis.triage.carrying_out import Body
 from engine.diagnosis.triage.drawn import Finding, Happening, NodesByReason, WorkloadCount
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import (
+    ENGLISH,
+    NOTHING,
+    Sentence,
+    Translations,
+    count_phrase,
+    grouped,
+    in_turn,
+    say,
+    say_count,
+    translated,
+    unstopped,
+)
 
 Kind = Literal["pending", "placed-but-stuck", "claim", "workload-refused", "node", "terminating"]
 # How a group of each kind is headed.
-_HEADINGS: dict[str, str] = {
-    "pending": "Pending",
-    "placed-but-stuck": "Placed, but not running",
-    "claim": "Claims",
-    "workload-refused": "Never made",
-    "node": "Nodes",
-    "terminating": "Terminating",
+_HEADINGS: dict[str, Sentence] = {
+    "pending": say("Pending"),
+    "placed-but-stuck": say("Placed, but not running"),
+    "claim": say("Claims"),
+    "workload-refused": say("Never made"),
+    "node": say("Nodes"),
+    "terminating": say("Terminating"),
 }
 _MOST_NAMES = 8
 _MOST_SENTENCES = 4
@@ -33,13 +46,13 @@ class Change:
     of the run, sent in order to `POST runs/<id>/commands/`; none where no command can.
     """
 
-    text: str
+    text: Sentence
     kind: str
     places: int | None = None
     of: int | None = None
-    loses: str = ""
-    shared: str = ""
-    note: str = ""
+    loses: Sentence = NOTHING
+    shared: Sentence = NOTHING
+    note: Sentence = NOTHING
     commands: tuple[Body, ...] = ()
 
     @property
@@ -63,10 +76,10 @@ class Group:
     """
 
     kind: Kind
-    cause: str
+    cause: Sentence
     by: str
-    observed: str = ""
-    predicted: str = ""
+    observed: Sentence = NOTHING
+    predicted: Sentence = NOTHING
     contradicts: bool = False
     since: str = ""
     pods: tuple[str, ...] = ()
@@ -81,11 +94,11 @@ class Group:
     facts: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     # What `why` says of its first object, a sentence each; empty in large clusters.
-    because: tuple[str, ...] = ()
+    because: tuple[Sentence, ...] = ()
     # What was tried, or why nothing was; set where no change is offered.
-    conclusion: str = ""
+    conclusion: Sentence = NOTHING
     # What is drawn of it: a few words for an overview, and counts.
-    short: str = ""
+    short: Sentence = NOTHING
     workload_counts: tuple[WorkloadCount, ...] = ()
     nodes_by_reason: tuple[NodesByReason, ...] = ()
     # A sentence for each placeholder that the cause rests on: an object that the files do not hold.
@@ -98,7 +111,7 @@ class Group:
         return len(self.pods) + self.pods_missing + others
 
     @property
-    def holds(self) -> str:
+    def holds(self) -> Sentence:
         """What it holds: "10 pods and 6 claims"."""
         counts = (
             (len(self.pods), "pod"),
@@ -129,16 +142,16 @@ class Together:
     places.
     """
 
-    changes: tuple[tuple[int, str, int], ...]
+    changes: tuple[tuple[int, Sentence, int], ...]
     places: int
     of: int
 
     @property
-    def note(self) -> str:
+    def note(self) -> Sentence:
         """Why they place less than each does alone; "" where they do not."""
         if self.places == self.of:
-            return ""
-        return "Each places all of its group alone; together they compete for the same room."
+            return NOTHING
+        return say("Each places all of its group alone; together they compete for the same room.")
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -157,7 +170,7 @@ class SharedCause:
 
     object: str
     groups: tuple[int, ...]
-    sentence: str
+    sentence: Sentence
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -173,7 +186,7 @@ class Triage:
     groups: tuple[Group, ...] = ()
     # What was looked at, by kind.
     looked_at: dict[str, int] = field(default_factory=dict[str, int])
-    notes: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()
     # None where fewer than two groups have a change that places all of their pods.
     together: Together | None = None
     shared_causes: tuple[SharedCause, ...] = ()
@@ -188,27 +201,50 @@ class Triage:
     assumed: tuple[str, ...] = ()
 
     @property
-    def headline(self) -> str:
+    def headline(self) -> Sentence:
         """How many causes hold how much."""
         if not self.groups and self.unanswerable:
-            return self.unanswerable
+            return verbatim(self.unanswerable)
         if not self.groups:
             counts = [counted(n, kind) for kind, n in self.looked_at.items() if n]
-            return f"Nothing is stuck in {listed(counts)}." if counts else "Nothing is stuck."
-        causes = counted(len(self.groups), "cause")
+            return (
+                say("Nothing is stuck in {counts}.", counts=listed(counts))
+                if counts
+                else say("Nothing is stuck.")
+            )
+        causes = len(self.groups)
         pods = sum(len(each.pods) for each in self.groups)
         claims = sum(len(each.claims) for each in self.groups)
         missing = sum(each.pods_missing for each in self.groups)
-        held = [counted(n, what) for n, what in ((pods, "pod"), (claims, "claim")) if n]
-        verbs = [f"{_verb(len(self.groups), 'hold')} {listed(held)}"] if held else []
-        if missing:
-            verbs.append(
-                f"{_verb(len(self.groups), 'keep')} {counted(missing, 'pod')} from being made"
+        held = listed([counted(n, what) for n, what in ((pods, "pod"), (claims, "claim")) if n])
+        kept = counted(missing, "pod")
+        if held and missing:
+            return say_count(
+                "1 cause holds {held}, and keeps {missing} from being made",
+                "{count} causes hold {held}, and keep {missing} from being made",
+                causes,
+                held=held,
+                missing=kept,
+                count=grouped(causes),
             )
-        if not verbs:
+        if missing:
+            return say_count(
+                "1 cause keeps {missing} from being made",
+                "{count} causes keep {missing} from being made",
+                causes,
+                missing=kept,
+                count=grouped(causes),
+            )
+        if not held:
             others = sum(each.size or len(each.objects) for each in self.groups)
-            verbs.append(f"{_verb(len(self.groups), 'hold')} {counted(others, 'object')}")
-        return f"{causes} {', and '.join(verbs)}"
+            held = counted(others, "object")
+        return say_count(
+            "1 cause holds {held}",
+            "{count} causes hold {held}",
+            causes,
+            held=held,
+            count=grouped(causes),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -228,88 +264,128 @@ class Triage:
             "assumed": list(self.assumed),
         }
 
-    def text(self) -> str:
-        """The triage for a terminal."""
-        return "\n".join(_lines(self)) + "\n"
+    def text(self, translations: Translations = ENGLISH) -> str:
+        """The triage for a terminal, in a language."""
+        lines = (translated(line, translations) for line in _lines(self))
+        return "\n".join("".join(line) for line in lines) + "\n"
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things: "1 pod", "2 pods"."""
-    if number == 1:
-        return f"1 {what}"
-    if what.endswith(" that was never made"):
-        return f"{number:,} pods that were never made"
-    return f"{number:,} {what}s"
+# What is counted, in words.
+_THINGS: Final = {
+    "pod": count_phrase("{count} pod", "{count} pods"),
+    "more pod": count_phrase("{count} more pod", "{count} more pods"),
+    "pod that was never made": count_phrase(
+        "{count} pod that was never made", "{count} pods that were never made"
+    ),
+    "claim": count_phrase("{count} claim", "{count} claims"),
+    "node": count_phrase("{count} node", "{count} nodes"),
+    "namespace": count_phrase("{count} namespace", "{count} namespaces"),
+    "object": count_phrase("{count} object", "{count} objects"),
+    "change": count_phrase("{count} change", "{count} changes"),
+    "domain": count_phrase("{count} domain", "{count} domains"),
+}
+# Objects of a kind that has no word of its own.
+_OF_KIND: Final = count_phrase("{count} {kind}", "{count} {kind}s")
 
 
-def _verb(number: int, verb: str) -> str:
-    return f"{verb}s" if number == 1 else verb
+def counted(number: int, what: str) -> Sentence:
+    """A number of things, or of objects of a kind: "1 pod", "2 Deployments"."""
+    known = _THINGS.get(what)
+    if known is not None:
+        return known.say(number, count=grouped(number))
+    return _OF_KIND.say(number, kind=what, count=grouped(number))
 
 
-def _lines(triage: Triage) -> Iterator[str]:
-    yield triage.headline.rstrip(".") + "."
+# A line: its margins and its sentences.
+_Line = tuple[str, ...]
+
+
+def _lines(triage: Triage) -> Iterator[_Line]:
+    yield unstopped(triage.headline), "."
     if triage.instant:
-        yield f"As of {triage.instant}, the newest time in the files; nothing was played."
+        text = say(
+            "As of {instant}, the newest time in the files; nothing was played.",
+            instant=triage.instant,
+        )
+        yield (text,)
     for question in triage.questions:
-        said = triage.headline if triage.unanswerable else ""
-        yield f"Open: {question.removeprefix(said).strip()}"
+        yield (
+            "Open: ",
+            question.removeprefix(triage.headline if triage.unanswerable else "").strip(),
+        )
     for number, group in enumerate(triage.groups, 1):
-        yield ""
+        yield ("",)
         yield from _group_lines(number, group)
     for shared in triage.shared_causes:
-        yield ""
-        yield shared.sentence
+        yield ("",)
+        yield (shared.sentence,)
     if triage.together is not None:
-        yield ""
+        yield ("",)
         yield from _together_lines(triage.together)
     for note in triage.notes:
-        yield ""
-        yield note
+        yield ("",)
+        yield (note,)
 
 
-def _group_lines(number: int, group: Group) -> Iterator[str]:
-    since = f", since {group.since}" if group.since else ""
-    yield f"{number}. {group.cause}"
-    yield f"   {_HEADINGS[group.kind]}: {group.holds}{since}"
-    yield f"   by        {group.by}"
+def _group_lines(number: int, group: Group) -> Iterator[_Line]:
+    held = group.holds
+    if group.since:
+        held = say("{held}, since {since}", held=held, since=group.since)
+    yield f"{number}. ", group.cause
+    yield "   ", _HEADINGS[group.kind], ": ", held
+    yield _margin("by"), group.by
     for name in ("workloads", "namespaces", "pods", "claims", "nodes", "objects"):
         found: tuple[str, ...] = getattr(group, name)
         if found:
-            yield f"   {name:<9} {_names(found)}"
+            yield _margin(name), _names(found)
     for place, sentence in enumerate(group.because[:_MOST_SENTENCES]):
-        yield f"   {'' if place else 'because':<9} {sentence}"
-    yield f"   observed  {group.observed or 'nothing about it is in the files'}"
+        yield _margin("" if place else "because"), sentence
+    yield _margin("observed"), group.observed or say("nothing about it is in the files")
     if group.predicted:
-        sign = "(contradicts what was observed) " if group.contradicts else ""
-        yield f"   predicted {sign}{group.predicted}"
+        text = group.predicted
+        if group.contradicts:
+            text = say("(contradicts what was observed) {predicted}", predicted=text)
+        yield _margin("predicted"), text
     for sentence in group.assumed:
-        yield f"   assumed   {sentence}"
+        yield _margin("assumed"), sentence
     for place, change in enumerate(group.changes):
-        yield f"   {'change' if not place else 'or':<9} {change_text(change)}"
+        yield _margin("or" if place else "change"), change_text(change)
         if change.note:
-            yield f"             {change.note}"
+            yield _margin(""), change.note
     if group.conclusion:
-        yield f"   {group.conclusion}"
+        yield "   ", group.conclusion
 
 
-def _together_lines(together: Together) -> Iterator[str]:
-    number = counted(len(together.changes), "change")
-    yield f"Together, {number} place {together.places} of {together.of}"
-    for group, text, places in together.changes:
-        yield f"   {group + 1}. {text}: {places}"
+def _margin(name: str) -> str:
+    return f"   {name:<9} "
+
+
+def _together_lines(together: Together) -> Iterator[_Line]:
+    text = say(
+        "Together, {changes} place {places} of {of}",
+        changes=counted(len(together.changes), "change"),
+        places=together.places,
+        of=together.of,
+    )
+    yield (text,)
+    for group, change, places in together.changes:
+        yield f"   {group + 1}. ", say("{change}: {places}", change=change, places=places)
     if together.note:
-        yield f"   {together.note}"
+        yield "   ", together.note
 
 
-def change_text(change: Change) -> str:
+def change_text(change: Change) -> Sentence:
     """A change with what it places, loses and shares."""
-    shown = "" if change.places is None else f": places {change.places} of {change.of}"
-    marks = [f"loses {change.loses}"] if change.loses else []
-    marks += [f"shared: {change.shared}"] if change.shared else []
-    text = f"{change.text}{shown}"
-    return f"{text} ({'; '.join(marks)})" if marks else text
+    text = change.text
+    if change.places is not None:
+        text = say(
+            "{change}: places {places} of {of}", change=text, places=change.places, of=change.of
+        )
+    marks = [say("loses {loses}", loses=change.loses)] if change.loses else []
+    marks += [say("shared: {shared}", shared=change.shared)] if change.shared else []
+    return say("{change} ({marks})", change=text, marks=in_turn(marks)) if marks else text
 
 
-def _names(names: Iterable[str]) -> str:
+def _names(names: Iterable[str]) -> Sentence:
     found = list(names)
     return listed(found, _MOST_NAMES)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from engine.diagnosis.observed.evidence import Evidence, condition
 from engine.diagnosis.triage.report import Group, SharedCause
-from engine.diagnosis.triage.stuck.controllers import KINDS, state_of
+from engine.diagnosis.triage.stuck.controllers import KINDS, stands
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Sentence, say, say_count, together, unstopped
 from engine.objects.kinds import split_entity_id
 
 
@@ -35,38 +36,54 @@ def _sentence(
     places: Sequence[int],
     held: Sequence[int],
     groups: Sequence[Group],
-) -> str:
+) -> Sentence:
     prefix, key = split_entity_id(entity)
     if prefix == "node":
         return _of_node(evidence, key, places, groups)
     kind = next((each for each in KINDS if each.lower() == prefix), "")
     workload = evidence.find(kind, key) if kind else None
     if workload is not None:
-        text = f"{kind} {key} {state_of(evidence, workload)}; {_causes(places)} {_wait(places)} for it."
-        return f"{text} Its own pods are held by {_causes(held)}." if held else text
-    return f"{prefix[:1].upper()}{prefix[1:]} {key} is part of {_causes(places)}."
+        text = say_count(
+            "{state}; {causes} waits for it.",
+            "{state}; {causes} wait for it.",
+            len(places),
+            state=unstopped(stands(evidence, workload)),
+            causes=_causes(places),
+        )
+        own = say("Its own pods are held by {causes}.", causes=_causes(held)) if held else NOTHING
+        return together(text, own)
+    return say(
+        "{kind} {key} is part of {causes}.",
+        kind=f"{prefix[:1].upper()}{prefix[1:]}",
+        key=key,
+        causes=_causes(places),
+    )
 
 
-def _of_node(evidence: Evidence, name: str, places: Sequence[int], groups: Sequence[Group]) -> str:
+def _of_node(
+    evidence: Evidence, name: str, places: Sequence[int], groups: Sequence[Group]
+) -> Sentence:
     """A node that is down: for whom there would be room on it, and what it holds itself."""
     node = evidence.find("Node", name)
     ready = condition(node, "Ready") if node is not None else None
-    state = (
-        f"is not ready (Ready={ready.get('status')})"
-        if ready is not None
-        else "is not in the files"
-    )
+    state = say("Node {node} is not in the files", node=name)
+    if ready is not None:
+        status = ready.get("status")
+        state = say("Node {node} is not ready (Ready={status})", node=name, status=status)
     away = [place for place in places if groups[place].kind == "pending"]
     itself = [place for place in places if groups[place].kind != "pending"]
-    parts = [f"keeps pods of {_causes(away)} away"] if away else []
-    parts += [f"is behind {_causes(itself)} itself"] if itself else []
-    return f"Node {name} {state}: it {', and '.join(parts)}."
+    if away and itself:
+        return say(
+            "{state}: it keeps pods of {away} away, and is behind {causes} itself.",
+            state=state,
+            away=_causes(away),
+            causes=_causes(itself),
+        )
+    if away:
+        return say("{state}: it keeps pods of {away} away.", state=state, away=_causes(away))
+    return say("{state}: it is behind {causes} itself.", state=state, causes=_causes(itself))
 
 
-def _causes(places: Sequence[int]) -> str:
-    several = "s" if len(places) > 1 else ""
-    return f"cause{several} {listed([str(place + 1) for place in places])}"
-
-
-def _wait(places: Sequence[int]) -> str:
-    return "wait" if len(places) > 1 else "waits"
+def _causes(places: Sequence[int]) -> Sentence:
+    numbers = listed([str(place + 1) for place in places])
+    return say_count("cause {numbers}", "causes {numbers}", len(places), numbers=numbers)

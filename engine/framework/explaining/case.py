@@ -10,6 +10,7 @@ from engine.framework.explaining.manifests import CORDON_TAINT
 from engine.framework.explaining.view import View
 from engine.framework.framework import Detail
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import NOTHING, CountPhrase, Sentence, all_of, in_turn, say, say_count
 from engine.objects.objects import Node, Pod
 
 # Nodes and objects for which facts are given one by one; what is beyond that is counted.
@@ -86,33 +87,35 @@ class Case:
         """The pods of a node, by name."""
         return sorted_by_name(self.world.table.pods[row].values())
 
-    def faults_of(self, nodes: Sequence[Node]) -> str:
+    def faults_of(self, nodes: Sequence[Node]) -> Sentence:
         """What keeps the pod off *nodes*: "cordoned", "a (cordoned) and b (no room)" for several.
 
         It is "" where one of them takes the pod.
         """
-        texts: list[str] = []
+        texts: list[Sentence] = []
         for node in nodes:
             refusal = self.everywhere.get(node.name)
             if refusal is None:
-                return ""
+                return NOTHING
             reasons = [each.detail.text for each in refusal.obstacles]
             if node.unschedulable and len(reasons) > 1:
                 # The taint of a cordon says the same again.
                 reasons = [text for text in reasons if CORDON_TAINT not in text]
-            fault = "; ".join(reasons[:2])
-            texts.append(fault if len(nodes) == 1 else f"{node.name} ({fault})")
-        return listed(texts, 3)
+            fault = in_turn(reasons[:2])
+            alone = len(nodes) == 1
+            texts.append(fault if alone else say("{node} ({fault})", node=node.name, fault=fault))
+        return texts[0] if len(texts) == 1 else listed(texts, 3)
 
-    def overall(self, rule: str) -> str:
-        """What refuses the pod on the few nodes that *rule*, such as its node selector, leaves."""
+    def overall(self, rule: CountPhrase) -> Sentence:
+        """What refuses the pod on the few nodes that *rule*, such as its node selector, leaves.
+
+        The phrase has places for these `nodes`, and for the `faults` that refuse the pod there.
+        """
         left = self.world.nodes_beside(self.names)
-        faults = self.faults_of(left) if 0 < len(left) <= FEW_LEFT else ""
+        faults = self.faults_of(left) if 0 < len(left) <= FEW_LEFT else NOTHING
         if not faults:
-            return ""
-        verb = "refuses" if len(left) == 1 else "refuse"
-        names = listed([each.name for each in left])
-        return f"{rule} leaves only {names}, which {verb} it: {faults}."
+            return NOTHING
+        return rule.say(len(left), nodes=listed([each.name for each in left]), faults=faults)
 
     def placed_pods(self) -> Iterator[tuple[Node, PodInfo]]:
         """Every pod that has a node."""
@@ -130,21 +133,20 @@ def _key(info: PodInfo) -> str:
     return info.key
 
 
-def owner_text(pod: Pod) -> str:
-    """The workload that a pod belongs to: " (of StatefulSet db)", "" for none."""
+def pod_and_owner(pod: Pod) -> str:
+    """A pod with the workload that it belongs to: "shop/db-0 (of StatefulSet db)"."""
     owner = next((each for each in pod.owner_references if each.get("controller")), None)
-    return "" if owner is None else f" (of {owner.get('kind')} {owner.get('name')})"
+    if owner is None:
+        return pod.key
+    kind, name = str(owner.get("kind")), str(owner.get("name"))
+    return say("{pod} (of {kind} {owner})", pod=pod.key, kind=kind, owner=name)
 
 
-def nodes_text(names: Sequence[str], most: int = 4) -> str:
-    """Nodes at the beginning of a sentence: "Node a", "Nodes a, b and c"."""
-    return f"{'Node' if len(names) == 1 else 'Nodes'} {listed(names, most)}"
+def nodes_text(names: Sequence[str], most: int = 4) -> Sentence:
+    """Nodes before a colon: "Node a", "Nodes a, b and c"."""
+    return say_count("Node {nodes}", "Nodes {nodes}", len(names), nodes=listed(names, most))
 
 
-def listed(names: Sequence[str], most: int = FEW) -> str:
+def listed(names: Sequence[str], most: int = FEW) -> Sentence:
     """Names for a sentence: "a, b and c"; beyond *most* the rest is counted."""
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    if len(names) < 2:
-        return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return all_of(names, most)

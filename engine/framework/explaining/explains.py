@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from engine.framework.asked_once import AskedOnce
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation, Fact
+from engine.kernel.sentences import Sentence
 from engine.objects.objects import Pod
 
 
@@ -39,7 +40,7 @@ class SaysInShort(Protocol, metaclass=AskedOnce):
     """Says in two to five words why pods have no node, as in "spread over too few domains"."""
 
     name: ClassVar[str]
-    short: ClassVar[str]
+    short: ClassVar[Sentence]
 
 
 @runtime_checkable

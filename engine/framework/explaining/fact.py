@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from engine.kernel.sentences import NOTHING, Sentence
 from engine.objects.kinds import entity_id
 from engine.objects.objects import ApiObject
 
@@ -25,7 +26,7 @@ class Fact:
     key: str
     path: tuple[str | int, ...]
     value: Any
-    text: str
+    text: Sentence
     compared_with: Any = None
 
     @property
@@ -62,14 +63,16 @@ class Explanation:
     `overall` explains the refusals of all nodes: these by the cause, the others by what they lack.
     """
 
-    sentence: str = ""
-    lead: str = ""
-    overall: str = ""
-    why: str = ""
+    sentence: Sentence = NOTHING
+    lead: Sentence = NOTHING
+    overall: Sentence = NOTHING
+    why: Sentence = NOTHING
     because: tuple[Fact, ...] = field(default=())
 
 
-def fact(obj: ApiObject, path: Sequence[str | int], text: str, compared_with: Any = None) -> Fact:
+def fact(
+    obj: ApiObject, path: Sequence[str | int], text: Sentence, compared_with: Any = None
+) -> Fact:
     """The fact that the field at *path* of *obj* has the value that it has."""
     return Fact(
         kind=obj.kind,

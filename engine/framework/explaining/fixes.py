@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from engine.framework.asked_once import AskedOnce
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import Sentence
 from engine.objects.objects import Manifest
 
 
@@ -18,7 +19,7 @@ class SmallestFix:
     If `is_tried` is true it patches the pod, and is offered only if the pod then fits the node.
     """
 
-    text: str
+    text: Sentence
     object: str
     patch: Manifest
     is_tried: bool = False

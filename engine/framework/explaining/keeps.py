@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from engine.framework.asked_once import AskedOnce
 from engine.framework.framework import Code, CycleState, PreFilterPlugin, PreFilterResult
 from engine.framework.trace_steps.filters import PreFilterAnswer, Way
+from engine.kernel.sentences import Sentence
 
 
 @runtime_checkable
@@ -16,7 +17,7 @@ class Keeps(Protocol, metaclass=AskedOnce):
 
     name: ClassVar[str]
 
-    def kept(self, state: CycleState) -> Iterable[str]:
+    def kept(self, state: CycleState) -> Iterable[Sentence]:
         """Each thing in a few words with its numbers, after a PreFilter that was a success."""
         ...
 

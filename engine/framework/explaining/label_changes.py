@@ -8,6 +8,7 @@ from engine.framework.explaining.case import Refusal
 from engine.framework.explaining.manifests import CONDITION, HOSTNAME
 from engine.framework.explaining.proposes import Proposal
 from engine.framework.explaining.refusals import Refusals
+from engine.kernel.sentences import say, together
 from engine.objects.objects import Node
 
 # Labels that state a fact about a machine: where one is missing it may be added, but not changed.
@@ -20,13 +21,13 @@ def label_change(node: Node, key: str, value: str | None) -> Proposal | None:
     if key.startswith(_NEVER) or (key in node.labels and key.startswith(_FACTS)):
         return None
     if value is None:
-        text = f"Remove the label {key} from {node.name}"
-        note = "New pods that select the label no longer fit there."
+        text = say("Remove the label {key} from {node}", key=key, node=node.name)
+        note = say("New pods that select the label no longer fit there.")
     else:
-        text = f"Label {node.name} {key}={value}"
-        note = "Other pods that select the label may be placed there, too."
+        text = say("Label {node} {key}={value}", node=node.name, key=key, value=value)
+        note = say("Other pods that select the label may be placed there, too.")
         if key.startswith(_FACTS):
-            note = "The label has to be true of the machine. " + note
+            note = together(say("The label has to be true of the machine."), note)
     patch = {"metadata": {"labels": {key: value}}}
     return Proposal(kind="label", text=text, object=node, patch=patch, note=note)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from engine.kernel.sentences import Sentence, enumerated, say
 from engine.objects.objects import Node
 from engine.objects.selectors import NodeSelector
 
@@ -20,17 +21,21 @@ RENAMED: Final[Mapping[str, str]] = {
 }
 
 
-def described(requirement: Mapping[str, Any]) -> str:
+def described(requirement: Mapping[str, Any]) -> Sentence:
     """A requirement in the words of kubectl: "zone in [a, b]"."""
     key, operator = str(requirement.get("key")), str(requirement.get("operator"))
-    values = ", ".join(str(each) for each in requirement.get("values") or ())
+    values = enumerated([str(each) for each in requirement.get("values") or ()])
     if operator == "Exists":
-        return f"a label {key}"
+        return say("a label {key}", key=key)
     if operator == "DoesNotExist":
-        return f"no label {key}"
-    if operator in ("Gt", "Lt"):
-        return f"{key} {'>' if operator == 'Gt' else '<'} {values}"
-    return f"{key} {'in' if operator == 'In' else 'not in'} [{values}]"
+        return say("no label {key}", key=key)
+    if operator == "Gt":
+        return say("{key} > {values}", key=key, values=values)
+    if operator == "Lt":
+        return say("{key} < {values}", key=key, values=values)
+    if operator == "In":
+        return say("{key} in [{values}]", key=key, values=values)
+    return say("{key} not in [{values}]", key=key, values=values)
 
 
 def holds(requirement: Mapping[str, Any], node: Node) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol, get_args, runtime_ch
 
 from engine.framework.asked_once import AskedOnce
 from engine.framework.explaining.refusals import Refusals
+from engine.kernel.sentences import NOTHING, Sentence, say, together
 from engine.objects.objects import ApiObject, Manifest, Pod
 
 # What a change is about. A diagnosis tries changes that lift a restriction first, then those of a
@@ -39,11 +40,11 @@ class Proposal:
     it costs and what it may break. Raises ValueError for a `kind` that a diagnosis does not try.
     """
 
-    text: str
+    text: Sentence
     object: ApiObject
     patch: Manifest = field(default_factory=dict[str, Any])
     fields: Manifest | None = None
-    note: str = ""
+    note: Sentence = NOTHING
     kind: Kind = "plugin"
 
     def __post_init__(self) -> None:
@@ -63,20 +64,23 @@ class Proposes(Protocol, metaclass=AskedOnce):
 
 
 def pod_made_anew(
-    pod: Pod, fields: Mapping[str, Any], *, kind: Kind, text: str, breaks: str = ""
+    pod: Pod, fields: Mapping[str, Any], *, kind: Kind, text: Sentence, breaks: Sentence = NOTHING
 ) -> Proposal:
     """The pod deleted and created anew with other *fields*; *breaks* says what that may break."""
     note = template_note(pod, anew=True, breaks=breaks)
     return Proposal(kind=kind, text=text, object=pod, fields=dict(fields), note=note)
 
 
-def template_note(pod: Pod, *, anew: bool = False, breaks: str = "") -> str:
+def template_note(pod: Pod, *, anew: bool = False, breaks: Sentence = NOTHING) -> Sentence:
     """What a change of this pod costs: it is created *anew*, *breaks* something, has a template."""
-    notes = ["The pod is deleted and created anew."] if anew else []
-    if breaks:
-        notes.append(breaks)
+    made_anew = say("The pod is deleted and created anew.") if anew else NOTHING
     owner = next((each for each in pod.owner_references if each.get("controller")), None)
-    if owner is not None:
-        kind, name = owner.get("kind"), owner.get("name")
-        notes.append(f"The template of {kind} {name} stays as it is: change it there for good.")
-    return " ".join(notes)
+    if owner is None:
+        return together(made_anew, breaks)
+    kind, name = str(owner.get("kind")), str(owner.get("name"))
+    text = say(
+        "The template of {kind} {name} stays as it is: change it there for good.",
+        kind=kind,
+        name=name,
+    )
+    return together(made_anew, breaks, text)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from engine.kernel.sentences import Sentence
+
 Way = Literal["goes on", "skip", "refuses", "fails"]
 SearchKind = Literal["first node", "all nodes"]
 
@@ -22,7 +24,7 @@ class PreFilterAnswer:
     code: str
     reasons: tuple[str, ...] = ()
     nodes: int | None = None
-    keeps: tuple[str, ...] = ()
+    keeps: tuple[Sentence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.framework.framework import FITS, Code, CycleState, Detail, FilterPlugin, Plugin, Status
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import in_turn
 
 Codes = tuple[int, ...]
 
@@ -55,7 +56,7 @@ class AllPredicates(Plugin):
         details = [plugin.detail(state, row, one) for plugin, one in self._refusing(state, code)]
         measured = next((one for one in details if one.short is not None), details[0])
         return Detail(
-            text="; ".join(detail.text for detail in details),
+            text=in_turn([detail.text for detail in details]),
             short=measured.short,
             unit=measured.unit,
             numbers=measured.numbers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.framework.explaining.case import FEW, Case
 from engine.framework.explaining.fact import Explanation, Fact, fact
+from engine.kernel.sentences import say
 from engine.objects.manifest_parts import items
 from engine.objects.objects import Node
 from engine.plugins.taint_toleration.facts import condition_facts
@@ -18,7 +19,11 @@ def explain_condition(case: Case) -> Explanation:
         for kind in _unhealthy(node)[:FEW]:
             because.extend(condition_facts(node, kind))
         if node.unschedulable:
-            because.append(fact(node, ("spec", "unschedulable"), f"Node {node.name} is cordoned."))
+            because.append(
+                fact(
+                    node, ("spec", "unschedulable"), say("Node {node} is cordoned.", node=node.name)
+                )
+            )
     return Explanation(because=tuple(because))
 
 

@@ -12,6 +12,7 @@ from engine.framework.explaining.fact import Explanation
 from engine.framework.framework import FITS, Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import BoolArray, IntArray
+from engine.kernel.sentences import enumerated
 from engine.objects.objects import Node
 from engine.plugins.check_node_condition.facts import explain_condition
 
@@ -64,7 +65,7 @@ class NodeCheck(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The reasons again."""
-        return Detail(text=", ".join(self.reasons(code)))
+        return Detail(text=enumerated(self.reasons(code)))
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from engine.framework.explaining.case import FEW, Case, listed
 from engine.framework.explaining.fact import Explanation, Fact, fact
+from engine.kernel.sentences import Sentence, count_phrase, say, say_count
 from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject
 from engine.objects.pods.resource_claims import pod_claims
@@ -16,6 +17,19 @@ from engine.plugins.dynamic_resources.allocation.selectors import failing_parts
 
 _CLAIM, _SLICE = "ResourceClaim", "ResourceSlice"
 _WORD = re.compile(r"\w+")
+# What is said of the devices of each kind.
+_COUNTED = {
+    "class": count_phrase("{count} of another class", "{count} of another class"),
+    "selector": count_phrase(
+        "{count} not selected by the claim", "{count} not selected by the claim"
+    ),
+    "allocated": count_phrase(
+        "{count} allocated to other claims", "{count} allocated to other claims"
+    ),
+    "taint": count_phrase("{count} tainted", "{count} tainted"),
+    "capacity": count_phrase("{count} without enough capacity", "{count} without enough capacity"),
+    "none": count_phrase("{count} free, but too few", "{count} free, but too few"),
+}
 Entry = Mapping[str, Any]
 
 
@@ -37,19 +51,28 @@ def _allocated_elsewhere(case: Case) -> Explanation:
     named = (_claim_of(case, each.claim) for each in pod_claims(case.pod) if each.claim)
     held = [claim for claim in named if claim and section(claim.status, "allocation")]
     if not held:
-        return Explanation(sentence="No device can be reached from any node.")
+        return Explanation(sentence=say("No device can be reached from any node."))
     names = listed([claim.key for claim in held])
     return Explanation(
         sentence=(
-            f"Claim {names} is allocated, and its devices cannot be reached from here."
+            say(
+                "Claim {names} is allocated, and its devices cannot be reached from here.",
+                names=names,
+            )
             if len(held) == 1
-            else f"Claims {names} are allocated, and their devices cannot be reached from here."
+            else say(
+                "Claims {names} are allocated, and their devices cannot be reached from here.",
+                names=names,
+            )
         ),
         because=tuple(
             fact(
                 claim,
                 ("status", "allocation", "nodeSelector"),
-                f"The devices that claim {claim.key} has can only be reached from certain nodes.",
+                say(
+                    "The devices that claim {claim} has can only be reached from certain nodes.",
+                    claim=claim.key,
+                ),
             )
             for claim in held
         ),
@@ -64,22 +87,19 @@ def _entries(numbers: Mapping[str, Any]) -> Sequence[Entry]:
     return cast("Sequence[Entry]", numbers.get("devices") or ())
 
 
-def _sentence(request: str, entries: Sequence[Entry]) -> str:
-    counted = {
-        "class": "of another class",
-        "selector": "not selected by the claim",
-        "allocated": "allocated to other claims",
-        "taint": "tainted",
-        "capacity": "without enough capacity",
-        "none": "free, but too few",
-    }
+def _sentence(request: str, entries: Sequence[Entry]) -> Sentence:
     counts = [
-        f"{number} {text}"
-        for kind, text in counted.items()
+        text.say(number)
+        for kind, text in _COUNTED.items()
         if (number := sum(entry["kind"] == kind for entry in entries))
     ]
-    count = "1 device" if len(entries) == 1 else f"{len(entries)} devices"
-    return f"Of {count}, none serves request {request}: {listed(counts)}."
+    return say_count(
+        "Of {count} device, none serves request {request}: {counts}.",
+        "Of {count} devices, none serves request {request}: {counts}.",
+        len(entries),
+        request=request,
+        counts=listed(counts),
+    )
 
 
 def _facts(case: Case, entries: Sequence[Entry]) -> Iterator[Fact]:
@@ -90,7 +110,11 @@ def _facts(case: Case, entries: Sequence[Entry]) -> Iterator[Fact]:
     if claim is not None:
         for path, expression in _expressions(claim, str(entries[0]["request"])):
             expressions[len(expressions)] = expression
-            yield fact(claim, path, f"The claim selects devices by {expression}.")
+            yield fact(
+                claim,
+                path,
+                say("The claim selects devices by {expression}.", expression=expression),
+            )
     for entry in entries[: 2 * FEW]:
         found = listers.get(_SLICE, str(entry["slice"]))
         if found is not None:
@@ -110,10 +134,20 @@ def _part_facts(
     ]
     for kind, attribute, value in mentioned:
         shown = next(iter(value.values()), "nothing")
-        text = f"{name} has {attribute} {shown}, and the claim selects by {part}."
+        text = say(
+            "{name} has {attribute} {shown}, and the claim selects by {part}.",
+            name=name,
+            attribute=attribute,
+            shown=shown,
+            part=part,
+        )
         yield fact(found, (*path, kind, attribute), text, compared_with=part)
     if not mentioned:
-        yield fact(found, path, f"{name} lacks what the claim selects by: {part}.")
+        yield fact(
+            found,
+            path,
+            say("{name} lacks what the claim selects by: {part}.", name=name, part=part),
+        )
 
 
 def _expressions(claim: ApiObject, request: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -145,10 +179,12 @@ def _device_facts(
     if place is None:
         return
     path: tuple[str | int, ...] = ("spec", "devices", place)
-    name = f"Device {entry['device']} of {found.name}"
+    name = say("Device {device} of {found}", device=entry["device"], found=found.name)
     if entry["kind"] == "taint":
         taint = (*path, "taints", int(entry["place"]))
-        yield fact(found, taint, f"{name} has a taint that the claim does not tolerate.")
+        yield fact(
+            found, taint, say("{name} has a taint that the claim does not tolerate.", name=name)
+        )
     elif entry["kind"] == "selector":
         device = Slice.parse(found).devices[place]
         for part in failing_parts(expressions.get(int(entry["place"]), "true"), device):
@@ -164,9 +200,16 @@ def _device_facts(
         )
         if holder is not None:
             users = [str(one.get("name")) for one in holder.status.get("reservedFor") or ()]
-            verb = "uses" if len(users) == 1 else "use"
-            used = f", which {listed(users)} {verb}" if users else ""
-            text = f"{name} is allocated to claim {holder.name}{used}."
+            text = say("{device} is allocated to claim {claim}.", device=name, claim=holder.name)
+            if users:
+                text = say_count(
+                    "{device} is allocated to claim {claim}, which {users} uses.",
+                    "{device} is allocated to claim {claim}, which {users} use.",
+                    len(users),
+                    device=name,
+                    claim=holder.name,
+                    users=listed(users),
+                )
             yield fact(holder, ("status", "allocation"), text)
     else:
-        yield fact(found, path, f"{name}: {entry['text']}.")
+        yield fact(found, path, say("{device}: {text}.", device=name, text=entry["text"]))

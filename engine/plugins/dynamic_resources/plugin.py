@@ -37,6 +37,7 @@ from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
+from engine.kernel.sentences import Phrase, Sentence, enumerated, phrase, say, verbatim
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Pod
 from engine.plugins.dynamic_resources.allocation.allocated_devices import AllocatedDevices
@@ -145,14 +146,14 @@ class DynamicResources(Plugin):
         state.data[self.name] = prepared
         return PRE_FILTER_OK
 
-    def kept(self, state: CycleState) -> Iterator[str]:
+    def kept(self, state: CycleState) -> Iterator[Sentence]:
         """See `Keeps`: the claims, and what devices may provide beside them."""
         prepared = cast("Prepared", state.data[self.name])
         for claim in prepared.claims:
-            yield f"claim {claim.key}"
-        yield f"claims to allocate: {len(prepared.to_allocate)}"
+            yield say("claim {claim}", claim=claim.key)
+        yield say("claims to allocate: {count}", count=len(prepared.to_allocate))
         for name, amount in prepared.extended.items():
-            yield f"{name} {amount} that devices may provide"
+            yield say("{resource} {amount} that devices may provide", resource=name, amount=amount)
 
     # -- what is kept from pod to pod --------------------------------------------------------------
 
@@ -297,7 +298,7 @@ class DynamicResources(Plugin):
         """What speaks against each device of the node."""
         prepared = self.prepared(state)
         if code != CANNOT_ALLOCATE or prepared is None or prepared.allocator is None:
-            return Detail(text=self.explain(state, code).message)
+            return Detail(text=verbatim(self.explain(state, code).message))
         node = self._table.node(row)
         claims, _, _ = self._requested(state.pod.pod, prepared, row)
         holders = {
@@ -335,7 +336,10 @@ class DynamicResources(Plugin):
             return Terms((), raw)
         given = prepared.allocated_preference
         return Terms.sum_of(
-            (Term("allocated alternatives", given), Term("alternatives found here", raw - given))
+            (
+                Term(say("allocated alternatives"), given),
+                Term(say("alternatives found here"), raw - given),
+            )
         )
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
@@ -400,21 +404,23 @@ class DynamicResources(Plugin):
         return events_of(self)
 
 
-_SUMMARY: Final[Mapping[str, str]] = {
-    "class": "not of the class",
-    "selector": "not selected",
-    "allocated": "allocated",
-    "taint": "tainted",
-    "capacity": "without room",
-    "none": "free",
+_SUMMARY: Final[Mapping[str, Phrase]] = {
+    "class": phrase("{count} not of the class"),
+    "selector": phrase("{count} not selected"),
+    "allocated": phrase("{count} allocated"),
+    "taint": phrase("{count} tainted"),
+    "capacity": phrase("{count} without room"),
+    "none": phrase("{count} free"),
 }
 
 
-def _summary(found: Sequence[DeviceObstacle]) -> str:
+def _summary(found: Sequence[DeviceObstacle]) -> Sentence:
     """The devices for the first request, counted by what speaks against them."""
     if not found:
-        return "no device"
+        return say("no device")
     first = [each for each in found if each.request == found[0].request]
     counts = Counter(each.kind for each in first)
-    parts = [f"{counts[kind]} {text}" for kind, text in _SUMMARY.items() if counts[kind]]
-    return f"devices for {first[0].request}: {', '.join(parts)}"
+    parts = [text.say(count=counts[kind]) for kind, text in _SUMMARY.items() if counts[kind]]
+    return say(
+        "devices for {request}: {counts}", request=first[0].request, counts=enumerated(parts)
+    )

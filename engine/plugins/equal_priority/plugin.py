@@ -10,6 +10,7 @@ from engine.framework import names
 from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import say
 from engine.plugins.classic import Priority
 
 
@@ -27,4 +28,4 @@ class EqualPriority(Priority):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`."""
         (raw,) = self.score(state, np.array([row], np.int64)).tolist()
-        return Terms.sum_of((Term("the same for all nodes", raw),))
+        return Terms.sum_of((Term(say("the same for all nodes"), raw),))

@@ -17,6 +17,7 @@ from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import NOTHING, say, together
 from engine.plugins.node_affinity.changes import selector_changes
 from engine.plugins.node_affinity.facts import explain_selector
 from engine.plugins.node_affinity.plugin import selector_detail
@@ -121,7 +122,7 @@ class GeneralPredicates(Plugin):
         if code & self._SELECTOR:
             return selector_detail(state, self._table.node(row).labels, self._table.name(row))
         if code & self._HOST:
-            return Detail(text=f"pod asks for {state.template.node_name}")
+            return Detail(text=say("pod asks for {node_name}", node_name=state.template.node_name))
         short = [
             pair
             for bit, pair in enumerate(self._wanted(state), self._FIRST_RESOURCE)
@@ -130,7 +131,9 @@ class GeneralPredicates(Plugin):
         if not short and code & self._PORTS:
             port = self._table.ports.conflicts(state.pod.ports)[row]
             return Detail(
-                text=f"host port {port.port}/{port.protocol} taken",
+                text=say(
+                    "host port {port}/{protocol} taken", port=port.port, protocol=port.protocol
+                ),
                 numbers={"port": port.port, "protocol": port.protocol},
             )
         return shortage(self._table, row, short, too_many_pods=bool(code & self._PODS))
@@ -139,8 +142,8 @@ class GeneralPredicates(Plugin):
         """What each of the four finds, together."""
         found = [explain(case) for explain in (explain_resources, explain_selector, explain_port)]
         return Explanation(
-            sentence=next((each.sentence for each in found if each.sentence), ""),
-            why=" ".join(each.why for each in found if each.why),
+            sentence=next((each.sentence for each in found if each.sentence), NOTHING),
+            why=together(*(each.why for each in found)),
             because=tuple(one for each in found for one in each.because),
         )
 

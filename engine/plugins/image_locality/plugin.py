@@ -15,6 +15,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.images import ImageState
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, SignFragment, containers_of
+from engine.kernel.sentences import say
 from engine.plugins.arguments import no_arguments
 
 MEBIBYTE = 1024 * 1024
@@ -47,7 +48,7 @@ class ImageLocality(Plugin):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`: the size of each image that the node has, less where few nodes have it."""
         terms = [
-            Term(f"image {name}", int(sizes[holders == row][0]), "B")
+            Term(say("image {name}", name=name), int(sizes[holders == row][0]), "B")
             for name, holders, sizes in self._images(state)
             if row in holders
         ]

@@ -12,6 +12,7 @@ from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import say
 from engine.plugins.classic import MAX_PRIORITY, Priority
 from engine.plugins.image_locality.plugin import (
     MAX_CONTAINER_THRESHOLD,
@@ -46,7 +47,9 @@ class ImageLocalityPriority(Priority):
         found = [(name, sizes.get(row, 0)) for name, sizes in self._scaled(state.pod)]
         if not self._arguments.get("scales_by_spread", True):
             found = self._reported(state.pod, row)
-        terms = tuple(Term(f"image {name}", size, "B") for name, size in found if size)
+        terms = tuple(
+            Term(say("image {name}", name=name), size, "B") for name, size in found if size
+        )
         return Terms(terms, int(self.score(state, np.array([row], np.int64))[0]))
 
     def _scaled(self, pod: PodInfo) -> Iterator[tuple[str, dict[int, int]]]:

@@ -10,12 +10,13 @@ from engine.framework.explaining.proposes import Proposal, pod_made_anew
 from engine.framework.explaining.refusals import Refusals
 from engine.framework.explaining.view import View
 from engine.framework.pods.pod_info import AffinityTerm
+from engine.kernel.sentences import enumerated, say
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
 
 _BREAKS = {
-    "podAntiAffinity": "Pods that were to stay apart may then fail together.",
-    "podAffinity": "It may then run far from the pods that it works with.",
+    "podAntiAffinity": say("Pods that were to stay apart may then fail together."),
+    "podAffinity": say("It may then run far from the pods that it works with."),
 }
 
 
@@ -38,12 +39,15 @@ def _more_namespaces(refusals: Refusals) -> Iterator[Proposal]:
         names = sorted({*term.namespaces, *found})
         changed = deep_copy(affinity)
         changed["podAffinity"][REQUIRED][place]["namespaces"] = names
-        elsewhere = ", ".join(sorted(found))
+        elsewhere = enumerated(sorted(found))
         yield pod_made_anew(
             pod,
             {"affinity": changed},
             kind="namespaces",
-            text=f"Let the pod affinity look in namespace {elsewhere}, too (namespaces of its term)",
+            text=say(
+                "Let the pod affinity look in namespace {elsewhere}, too (namespaces of its term)",
+                elsewhere=elsewhere,
+            ),
         )
 
 
@@ -73,6 +77,10 @@ def _preferences(refusals: Refusals) -> Iterator[Proposal]:
                 pod,
                 {"affinity": changed},
                 kind="affinity",
-                text=f"Prefer the pod {words} over {term.get('topologyKey')}, do not require it",
+                text=say(
+                    "Prefer the pod {words} over {topology_key}, do not require it",
+                    words=words,
+                    topology_key=term.get("topologyKey"),
+                ),
                 breaks=_BREAKS[side],
             )

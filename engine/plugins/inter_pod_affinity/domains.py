@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.nodes.pod_counts import Tally
+from engine.kernel.sentences import Phrase, Sentence, enumerated, phrase, say
 
 
 @dataclass(slots=True)
@@ -58,13 +60,20 @@ def merge_into(found: dict[str, DomainCounts], counts: DomainCounts) -> None:
     found[counts.key] = counts
 
 
-def kept_counts(what: str, table: NodeTable, each: Iterable[DomainCounts]) -> Iterator[str]:
+AFFINITY: Final = phrase("affinity by {key}: {counts}")
+ANTI_AFFINITY: Final = phrase("anti-affinity by {key}: {counts}")
+OF_PLACED_PODS: Final = phrase("anti-affinity of placed pods by {key}: {counts}")
+
+
+def kept_counts(what: Phrase, table: NodeTable, each: Iterable[DomainCounts]) -> Iterator[Sentence]:
     """The domains with matching pods, in words, for a trace."""
     for domain in each:
         values = table.labels.topology(domain.key).values
-        found = ", ".join(
-            f"{values[code]} {count}"
-            for code, count in enumerate(domain.counts[: len(values)].tolist())
-            if count
+        found = enumerated(
+            [
+                f"{values[code]} {count}"
+                for code, count in enumerate(domain.counts[: len(values)].tolist())
+                if count
+            ]
         )
-        yield f"{what} by {domain.key}: {found or 'no pods'}"
+        yield what.say(key=domain.key, counts=found or say("no pods"))

@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from engine.framework.explaining.case import FEW, Case, listed, owner_text, sorted_by_name
+from engine.framework.explaining.case import FEW, Case, listed, pod_and_owner, sorted_by_name
 from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.framework.explaining.manifests import REQUIRED
 from engine.framework.nodes.pod_counts import PodMatcher
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo, labels_key
+from engine.kernel.sentences import (
+    NOTHING,
+    Phrase,
+    Sentence,
+    count_phrase,
+    enumerated,
+    phrase,
+    say,
+    say_count,
+)
 from engine.objects.objects import Node, Pod
 from engine.plugins.inter_pod_affinity.terms import resolved_terms
 
@@ -80,18 +90,27 @@ def _avoids(case: Case) -> Explanation:
     met: list[str] = []
     for place, term in enumerate(case.world.info().affinity.required_anti):
         for here, info in _excluded(case, term):
-            met.append(f"{info.key} on {here.name}")
+            met.append(say("{info} on {here}", info=info.key, here=here.name))
             if len(because) >= _MOST_FACTS:
                 continue
-            text = (
-                f"Pod {info.key}{owner_text(info.pod)} on {here.name} matches {_selected(term)}, "
-                f"which the pod's anti-affinity excludes within one {term.topology_key}."
+            text = say(
+                "Pod {pod} on {here} matches {selected}, which the pod's "
+                "anti-affinity excludes within one {topology_key}.",
+                pod=pod_and_owner(info.pod),
+                here=here.name,
+                selected=_selected(term),
+                topology_key=term.topology_key,
             )
             because.append(fact(info.pod, ("metadata", "labels"), text))
         if met:
-            text = f"The pod's anti-affinity excludes {_selected(term)} within one {term.topology_key}."
+            text = say(
+                "The pod's anti-affinity excludes {selected} within one {topology_key}.",
+                selected=_selected(term),
+                topology_key=term.topology_key,
+            )
             because.insert(0, fact(case.pod, _path("podAntiAffinity", place), text))
-    return _explained(met, "The pod's anti-affinity keeps it away from", because)
+    kept_away = phrase("The pod's anti-affinity keeps it away from {pods}.")
+    return _explained(met, kept_away, because)
 
 
 def _refused_by_others(case: Case) -> Explanation:
@@ -104,24 +123,33 @@ def _refused_by_others(case: Case) -> Explanation:
             if key not in domains:
                 domains[key] = _refused_domains(case, key)
             if here.labels.get(key) in domains[key] and _matches(case, term, case.pod):
-                met.append(f"{info.key} on {here.name}")
+                met.append(say("{info} on {here}", info=info.key, here=here.name))
                 if len(because) >= _MOST_FACTS:
                     continue
-                text = (
-                    f"Pod {info.key}{owner_text(info.pod)} on {here.name} excludes {_selected(term)} "
-                    f"within one {term.topology_key}, and this pod matches."
+                text = say(
+                    "Pod {pod} on {here} excludes {selected} within one "
+                    "{topology_key}, and this pod matches.",
+                    pod=pod_and_owner(info.pod),
+                    here=here.name,
+                    selected=_selected(term),
+                    topology_key=term.topology_key,
                 )
                 because.append(fact(info.pod, _path("podAntiAffinity", place), text))
     if met:
-        labels = ", ".join(f"{key}={value}" for key, value in case.pod.labels.items())
-        text = f"The pod has the labels {labels}." if labels else "The pod has no labels."
+        labels = enumerated([f"{key}={value}" for key, value in case.pod.labels.items()])
+        text = (
+            say("The pod has the labels {labels}.", labels=labels)
+            if labels
+            else say("The pod has no labels.")
+        )
         because.insert(0, fact(case.pod, ("metadata", "labels"), text))
-    return _explained(met, "The pod is kept away by the anti-affinity of", because)
+    kept_away = phrase("The pod is kept away by the anti-affinity of {pods}.")
+    return _explained(met, kept_away, because)
 
 
-def _explained(met: list[str], lead: str, because: list[Fact]) -> Explanation:
+def _explained(met: list[str], lead: Phrase, because: list[Fact]) -> Explanation:
     once = list(dict.fromkeys(met))
-    why = f"{lead} {listed(once, 3)}." if once else ""
+    why = lead.say(pods=listed(once, 3)) if once else NOTHING
     return Explanation(lead=why, why=why, because=tuple(because[:_MOST_FACTS]))
 
 
@@ -141,12 +169,25 @@ def _excluded(case: Case, term: AffinityTerm) -> Iterator[tuple[Node, PodInfo]]:
                 yield from ((here, info) for info in sorted_by_name(matching))
 
 
-def _looked_in(term: AffinityTerm) -> str:
-    """The namespaces in which a term looks for pods."""
+def _unmatched(term: AffinityTerm) -> Sentence:
+    """That no pod matches a term in the namespaces in which it looks for pods."""
+    selected = _selected(term)
     if term.namespace_selector is not None:
-        return " in the namespaces that its term selects"
+        return say(
+            "No pod that has a node matches {selected} in the namespaces that its term selects, "
+            "which the pod's affinity requires.",
+            selected=selected,
+        )
     names = sorted(term.namespaces)
-    return f" in namespace{'s' if len(names) > 1 else ''} {listed(names, FEW)}"
+    return say_count(
+        "No pod that has a node matches {selected} in namespace {namespaces}, which the pod's "
+        "affinity requires.",
+        "No pod that has a node matches {selected} in namespaces {namespaces}, which the pod's "
+        "affinity requires.",
+        len(names),
+        selected=selected,
+        namespaces=listed(names, FEW),
+    )
 
 
 def _elsewhere(case: Case, term: AffinityTerm) -> Iterator[Fact]:
@@ -157,18 +198,25 @@ def _elsewhere(case: Case, term: AffinityTerm) -> Iterator[Fact]:
         if term.selector is not None and term.selector.matches(info.pod.labels)
     )
     for here, info in islice(found, FEW):
-        text = (
-            f"Pod {info.key} on {here.name} matches, but is in namespace {info.pod.namespace}, "
-            "where the term does not look."
+        text = say(
+            "Pod {info} on {here} matches, but is in namespace {namespace}, where the "
+            "term does not look.",
+            info=info.key,
+            here=here.name,
+            namespace=info.pod.namespace,
         )
         yield fact(info.pod, ("metadata", "namespace"), text)
 
 
 def _joins(case: Case) -> Explanation:
     because: list[Fact] = []
-    why = ""
+    why = NOTHING
     for place, term in enumerate(case.world.info().affinity.required):
-        text = f"The pod must be with {_selected(term)} within one {term.topology_key}."
+        text = say(
+            "The pod must be with {selected} within one {topology_key}.",
+            selected=_selected(term),
+            topology_key=term.topology_key,
+        )
         matches = _Matched(case, term)
         matching = [(node, info) for node, info in case.placed_pods() if matches(info)]
         key = term.topology_key
@@ -176,20 +224,35 @@ def _joins(case: Case) -> Explanation:
         if any(case.node(each).labels.get(key) not in joined for each in case.refused):
             because.append(fact(case.pod, _path("podAffinity", place), text))
         if not matching:
-            why = why or (
-                f"No pod that has a node matches {_selected(term)}{_looked_in(term)}, which the "
-                "pod's affinity requires."
-            )
+            why = why or _unmatched(term)
             because += _elsewhere(case, term)
             continue
         domains: dict[str, str] = {}
         for here, info in matching:
             domain = here.labels.get(term.topology_key)
-            place_text = f"{term.topology_key}={domain}" if domain else f"no {term.topology_key}"
+            place_text = (
+                f"{term.topology_key}={domain}"
+                if domain
+                else say("no {topology_key}", topology_key=term.topology_key)
+            )
             domains.setdefault(place_text, info.key)
             if len(because) < _MOST_FACTS:
-                text = f"Pod {info.key}{owner_text(info.pod)} is on {here.name}, {place_text}."
+                text = say(
+                    "Pod {pod} is on {here}, {place_text}.",
+                    pod=pod_and_owner(info.pod),
+                    here=here.name,
+                    place_text=place_text,
+                )
                 because.append(fact(info.pod, ("spec", "nodeName"), text))
-        why = why or f"The pods that match {_selected(term)} are in {listed(list(domains), 3)}."
-    overall = case.overall("The pod's required pod affinity")
+        why = why or say(
+            "The pods that match {selected} are in {domains}.",
+            selected=_selected(term),
+            domains=listed(list(domains), 3),
+        )
+    overall = case.overall(
+        count_phrase(
+            "The pod's required pod affinity leaves only {nodes}, which refuses it: {faults}.",
+            "The pod's required pod affinity leaves only {nodes}, which refuse it: {faults}.",
+        )
+    )
     return Explanation(lead=why, overall=overall, why=why, because=tuple(because))

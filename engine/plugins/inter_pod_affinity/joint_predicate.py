@@ -34,6 +34,7 @@ from engine.framework.nodes.arrays import BoolArray, Codes, IntArray
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.nodes.pod_counts import PodMatcher
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo
+from engine.kernel.sentences import enumerated, say
 from engine.plugins.inter_pod_affinity.changes import pod_affinity_changes
 from engine.plugins.inter_pod_affinity.facts import explain_pod_affinity
 from engine.plugins.inter_pod_affinity.predicate import AffinityState, MatchInterPodAffinity
@@ -169,10 +170,12 @@ class JointPodAffinity(Plugin):
         for term in terms if joins else ():
             if term.topology_key not in labels:
                 key = term.topology_key
-                return Detail(text=f"no label {key}", numbers={"topologyKey": key})
+                return Detail(text=say("no label {key}", key=key), numbers={"topologyKey": key})
         keys = dict.fromkeys(term.topology_key for term in terms)
-        where = ", ".join(f"{key}={labels[key]}" for key in keys)
-        text = f"no matching pod in {where}" if joins else f"a pod it avoids: {where}"
+        where = enumerated([f"{key}={labels[key]}" for key in keys])
+        text = say("a pod it avoids: {domains}", domains=where)
+        if joins:
+            text = say("no matching pod in {domains}", domains=where)
         return Detail(text=text, numbers={} if joins else {"topologyKeys": [*keys]})
 
     def explain_refusals(self, case: Case) -> Explanation:

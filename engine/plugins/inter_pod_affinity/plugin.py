@@ -37,9 +37,13 @@ from engine.framework.pods.pod_info import AffinityTerm, PodInfo
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
+from engine.kernel.sentences import Phrase, Sentence, phrase, say
 from engine.plugins.inter_pod_affinity.arguments import check_arguments
 from engine.plugins.inter_pod_affinity.changes import pod_affinity_changes
 from engine.plugins.inter_pod_affinity.domains import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    OF_PLACED_PODS,
     DomainCounts,
     domain_counts,
     kept_counts,
@@ -159,12 +163,12 @@ class InterPodAffinity(Plugin):
         state.data[self.name] = self._counted(terms, existing, domain_counts)
         return PRE_FILTER_OK
 
-    def kept(self, state: CycleState) -> Iterator[str]:
+    def kept(self, state: CycleState) -> Iterator[Sentence]:
         """See `Keeps`: the matching pods of each domain, for the three kinds of terms."""
         kept = cast("PreFilterState", state.data[self.name])
-        yield from kept_counts("affinity", self._table, kept.affinity)
-        yield from kept_counts("anti-affinity", self._table, kept.anti)
-        yield from kept_counts("anti-affinity of placed pods", self._table, kept.existing.values())
+        yield from kept_counts(AFFINITY, self._table, kept.affinity)
+        yield from kept_counts(ANTI_AFFINITY, self._table, kept.anti)
+        yield from kept_counts(OF_PLACED_PODS, self._table, kept.existing.values())
 
     def _existing_anti_affinity(self, terms: ApplicableTerms) -> dict[str, DomainCounts]:
         found: dict[str, DomainCounts] = {}
@@ -262,25 +266,29 @@ class InterPodAffinity(Plugin):
         """The topology key and domain in question."""
         counted = cast("PreFilterState", state.data[self.name])
         if code == _EXISTING:
-            return self._domain_detail(counted.existing.values(), row, "a pod there refuses it")
+            return self._domain_detail(counted.existing.values(), row, _REFUSED)
         if code == _ANTI_AFFINITY:
-            return self._domain_detail(counted.anti, row, "a pod it avoids is there")
+            return self._domain_detail(counted.anti, row, _AVOIDED)
         for domain in counted.affinity:
             count = domain.at(self._table, row)
             if domain.key not in self._table.node(row).labels:
-                return Detail(text=f"no label {domain.key}", numbers={"topologyKey": domain.key})
-            if count <= 0:
-                return _in_domain(
-                    "no matching pod in ", domain.key, self._value(domain.key, row), 0
+                return Detail(
+                    text=say("no label {key}", key=domain.key),
+                    numbers={"topologyKey": domain.key},
                 )
-        return Detail(text="no matching pod")
+            if count <= 0:
+                return _in_domain(_UNMATCHED, domain.key, self._value(domain.key, row), 0)
+        return Detail(text=say("no matching pod"))
 
-    def _domain_detail(self, domains: Iterable[DomainCounts], row: int, text: str) -> Detail:
+    def _domain_detail(
+        self, domains: Iterable[DomainCounts], row: int, texts: tuple[Phrase, Phrase]
+    ) -> Detail:
+        text, text_of_domain = texts
         for domain in domains:
             count = domain.at(self._table, row)
             if count > 0:
-                return _in_domain(f"{text}: ", domain.key, self._value(domain.key, row), count)
-        return Detail(text=text)
+                return _in_domain(text_of_domain, domain.key, self._value(domain.key, row), count)
+        return Detail(text=text.say())
 
     def _value(self, key: str, row: int) -> str:
         return self._table.node(row).labels.get(key, "")
@@ -335,7 +343,9 @@ class InterPodAffinity(Plugin):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`: the weights of all terms that count in each domain of the node."""
         return Terms.sum_of(
-            Term(f"pods in {key}={self._value(key, row)}", int(weights[0]))
+            Term(
+                say("pods in {key}={value}", key=key, value=self._value(key, row)), int(weights[0])
+            )
             for key, weights in self._weights(state, np.array([row], np.int64))
         )
 
@@ -368,8 +378,13 @@ class InterPodAffinity(Plugin):
         return events_of(complete=self._complete_hints)
 
 
+_REFUSED = (phrase("a pod there refuses it"), phrase("a pod there refuses it: {key}={value}"))
+_AVOIDED = (phrase("a pod it avoids is there"), phrase("a pod it avoids is there: {key}={value}"))
+_UNMATCHED = phrase("no matching pod in {key}={value}")
+
+
 @lru_cache(maxsize=512)
-def _in_domain(text: str, key: str, value: str, count: int) -> Detail:
+def _in_domain(text: Phrase, key: str, value: str, count: int) -> Detail:
     """The evidence of a domain with *count* pods; the nodes of a domain share one."""
     numbers: dict[str, Any] = {"topologyKey": key, "domain": value, "pods": count}
-    return Detail(text=f"{text}{key}={value}", numbers=numbers)
+    return Detail(text=text.say(key=key, value=value), numbers=numbers)

@@ -31,8 +31,16 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.pod_counts import REQUIRED_ANTI_AFFINITY as REQUIRED_ANTI
 from engine.framework.nodes.pod_counts import PodMatcher
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo
+from engine.kernel.sentences import Sentence, enumerated, say
 from engine.plugins.inter_pod_affinity.changes import pod_affinity_changes
-from engine.plugins.inter_pod_affinity.domains import DomainCounts, domain_counts, kept_counts
+from engine.plugins.inter_pod_affinity.domains import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    OF_PLACED_PODS,
+    DomainCounts,
+    domain_counts,
+    kept_counts,
+)
 from engine.plugins.inter_pod_affinity.facts import explain_pod_affinity
 
 REASON_POD_AFFINITY = "node(s) didn't match pod affinity/anti-affinity"
@@ -70,12 +78,12 @@ class MatchInterPodAffinity(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
 
-    def kept(self, state: CycleState) -> Iterator[str]:
+    def kept(self, state: CycleState) -> Iterator[Sentence]:
         """See `Keeps`: the matching pods of each domain, for the three kinds of terms."""
         kept = cast("AffinityState", state.data[self.name])
-        yield from kept_counts("affinity", self._table, kept.affinity.values())
-        yield from kept_counts("anti-affinity", self._table, kept.anti.values())
-        yield from kept_counts("anti-affinity of placed pods", self._table, kept.existing.values())
+        yield from kept_counts(AFFINITY, self._table, kept.affinity.values())
+        yield from kept_counts(ANTI_AFFINITY, self._table, kept.anti.values())
+        yield from kept_counts(OF_PLACED_PODS, self._table, kept.existing.values())
 
     def pre_filter(self, state: CycleState) -> PreFilterResult:
         """Upstream: GetMetadata()."""
@@ -240,20 +248,22 @@ class MatchInterPodAffinity(Plugin):
         if code == self.AFFINITY:
             for key in counted.affinity:
                 if key not in labels:
-                    return Detail(text=f"no label {key}", numbers={"topologyKey": key})
-            where = ", ".join(f"{key}={labels[key]}" for key in counted.affinity)
-            return Detail(text=f"no matching pod in {where}")
+                    return Detail(text=say("no label {key}", key=key), numbers={"topologyKey": key})
+            where = enumerated([f"{key}={labels[key]}" for key in counted.affinity])
+            return Detail(text=say("no matching pod in {domains}", domains=where))
         domains = counted.existing if code == self.EXISTING else counted.anti
         at = np.array([row], np.int64)
         for key, domain in domains.items():
             counts, _ = domain.on(self._table, at)
             if counts[0] > 0:
-                who = "a pod there refuses it" if code == self.EXISTING else "a pod it avoids"
+                text = say("a pod it avoids: {key}={value}", key=key, value=labels[key])
+                if code == self.EXISTING:
+                    text = say("a pod there refuses it: {key}={value}", key=key, value=labels[key])
                 return Detail(
-                    text=f"{who}: {key}={labels[key]}",
+                    text=text,
                     numbers={"topologyKey": key, "domain": labels[key], "pods": int(counts[0])},
                 )
-        return Detail(text="anti-affinity")
+        return Detail(text=say("anti-affinity"))
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

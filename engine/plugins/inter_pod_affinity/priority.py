@@ -19,6 +19,7 @@ from engine.framework.nodes.pod_counts import (
     Tally,
 )
 from engine.framework.pods.pod_info import AffinityTerm
+from engine.kernel.sentences import say
 from engine.plugins.classic import MAX_PRIORITY, Priority
 from engine.plugins.inter_pod_affinity.domains import domain_counts
 
@@ -39,7 +40,7 @@ class InterPodAffinityPriority(Priority):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`."""
         return Terms.sum_of(
-            Term(f"pods of the same {key}", int(weights[0]))
+            Term(say("pods of the same {key}", key=key), int(weights[0]))
             for key, weights in self._weights(state, np.array([row], np.int64))
         )
 

@@ -11,6 +11,7 @@ from engine.framework.explaining.labels import RENAMED
 from engine.framework.explaining.manifests import REQUIRED, deep_copy, node_terms
 from engine.framework.explaining.proposes import Proposal, pod_made_anew
 from engine.framework.explaining.refusals import Refusals
+from engine.kernel.sentences import say
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node, Pod
 from engine.objects.selectors import NodeSelector, int64
@@ -22,7 +23,9 @@ def label(node: str, numbers: Mapping[str, Any]) -> SmallestFix | None:
         return None
     key, value = numbers["key"], numbers["wanted"][0]
     return SmallestFix(
-        text=f"Label {node} {key}={value} and it may fit there.",
+        text=say(
+            "Label {node} {key}={value} and it may fit there.", node=node, key=key, value=value
+        ),
         object=f"node/{node}",
         patch={"metadata": {"labels": {key: value}}},
     )
@@ -104,7 +107,9 @@ def _node_selectors(refusals: Refusals) -> Iterator[Proposal]:
         newer = RENAMED.get(key, "")
         if any(node.labels.get(newer) == value for _, node in refusals.near()):
             renamed = {newer if name == key else name: wanted for name, wanted in selector.items()}
-            text = f"Select {newer}={value} instead of {key}={value}"
+            text = say(
+                "Select {newer}={value} instead of {key}={value}", newer=newer, value=value, key=key
+            )
             yield pod_made_anew(pod, {"nodeSelector": renamed}, kind="selector", text=text)
         others = {
             node.labels[key]: None
@@ -116,11 +121,19 @@ def _node_selectors(refusals: Refusals) -> Iterator[Proposal]:
                 pod,
                 {"nodeSelector": {**selector, key: other}},
                 kind="selector",
-                text=f"Select {key}={other} instead of {key}={value}",
+                text=say(
+                    "Select {key}={other} instead of {key}={value}",
+                    key=key,
+                    other=other,
+                    value=value,
+                ),
             )
         rest = {name: wanted for name, wanted in selector.items() if name != key}
         yield pod_made_anew(
-            pod, {"nodeSelector": rest}, kind="selector", text=f"Do not select {key}={value}"
+            pod,
+            {"nodeSelector": rest},
+            kind="selector",
+            text=say("Do not select {key}={value}", key=key, value=value),
         )
 
 
@@ -139,13 +152,16 @@ def _affinity_expressions(refusals: Refusals) -> Iterator[Proposal]:
                         pod,
                         _with_expression(pod, place, part, index, wider),
                         kind="selector",
-                        text=f"Let the node affinity accept {_expression(wider)}",
+                        text=say(
+                            "Let the node affinity accept {expression}",
+                            expression=_expression(wider),
+                        ),
                     )
                 yield pod_made_anew(
                     pod,
                     _with_expression(pod, place, part, index, None),
                     kind="selector",
-                    text=f"Drop {written} from the node affinity",
+                    text=say("Drop {written} from the node affinity", written=written),
                 )
 
 

@@ -34,6 +34,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
+from engine.kernel.sentences import Sentence, enumerated, say
 from engine.objects.objects import Pod
 from engine.objects.selectors import NodeSelector
 from engine.plugins.node_affinity.arguments import check_arguments
@@ -84,12 +85,13 @@ class NodeAffinity(Plugin):
             return PreFilterResult(status=Status(Code.UNRESOLVABLE, (REASON_CONFLICT,), self.name))
         return PreFilterResult(node_names=template.named_nodes)
 
-    def kept(self, state: CycleState) -> Iterator[str]:
+    def kept(self, state: CycleState) -> Iterator[Sentence]:
         """See `Keeps`: the required terms, and the nodes that they name."""
         if not state.template.required_affinity.is_empty:
-            yield f"required: {state.template.required_affinity}"
+            required = str(state.template.required_affinity)
+            yield say("required: {requirement}", requirement=required)
         if state.template.named_nodes:
-            yield f"nodes named: {', '.join(sorted(state.template.named_nodes))}"
+            yield say("nodes named: {nodes}", nodes=enumerated(sorted(state.template.named_nodes)))
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """Which selector the node misses."""
@@ -109,7 +111,9 @@ class NodeAffinity(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The first requirement that does not hold."""
         if code == _BY_SCHEDULER:
-            return Detail(text=f"scheduler-enforced affinity: {self.enforced}")
+            return Detail(
+                text=say("scheduler-enforced affinity: {enforced}", enforced=str(self.enforced))
+            )
         return selector_detail(state, self._table.node(row).labels, self._table.name(row))
 
     def pre_score(self, state: CycleState, rows: IntArray) -> Status:
@@ -127,7 +131,7 @@ class NodeAffinity(Plugin):
         """See `Arithmetic`."""
         rows = np.array([row], np.int64)
         return Terms.sum_of(
-            Term(f"prefers {selector}", int(weights[0]))
+            Term(say("prefers {selector}", selector=str(selector)), int(weights[0]))
             for selector, weights in self._preferences(state, rows)
         )
 
@@ -179,14 +183,18 @@ def selector_detail(state: CycleState, labels: Any, node_name: str) -> Detail:
         found = labels.get(key)
         if found != value:
             return _label_detail(key, value, found)
-    return Detail(text=f"wants {required.terms}", numbers={"terms": str(required.terms)})
+    return Detail(
+        text=say("wants {terms}", terms=str(required.terms)), numbers={"terms": str(required.terms)}
+    )
 
 
 @lru_cache(maxsize=512)
 def _label_detail(key: str, wanted: str, found: str | None) -> Detail:
     """The evidence, made once for nodes of the same label."""
-    has = f"has {found}" if found is not None else "has no such label"
+    text = say("wants {key}={wanted}, has no such label", key=key, wanted=wanted)
+    if found is not None:
+        text = say("wants {key}={wanted}, has {found}", key=key, wanted=wanted, found=found)
     return Detail(
-        text=f"wants {key}={wanted}, {has}",
+        text=text,
         numbers={"key": key, "wanted": [wanted], "found": found, "operator": "In"},
     )

@@ -11,6 +11,7 @@ from engine.framework import names
 from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState, default_normalize
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import say
 from engine.objects.selectors import NodeSelector, NodeSelectorTerm
 from engine.plugins.classic import MAX_PRIORITY, Priority
 
@@ -33,7 +34,7 @@ class NodeAffinityPriority(Priority):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`."""
         return Terms.sum_of(
-            Term(f"prefers {selector}", int(weights[0]))
+            Term(say("prefers {selector}", selector=str(selector)), int(weights[0]))
             for selector, weights in self._preferences(state, np.array([row], np.int64))
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation, fact
+from engine.kernel.sentences import enumerated, say
 
 
 def explain_features(case: Case) -> Explanation:
@@ -13,11 +14,16 @@ def explain_features(case: Case) -> Explanation:
         fact(
             node,
             ("status", "declaredFeatures"),
-            f"Node {node.name} does not declare {', '.join(detail.numbers['missing'])}.",
+            say(
+                "Node {node} does not declare {features}.",
+                node=node.name,
+                features=enumerated(detail.numbers["missing"]),
+            ),
             compared_with=detail.numbers["missing"],
         )
         for node, detail in case.few()
     ]
     return Explanation(
-        why=f"The pod needs a kubelet with {', '.join(missing)}.", because=tuple(because)
+        why=say("The pod needs a kubelet with {features}.", features=enumerated(missing)),
+        because=tuple(because),
     )

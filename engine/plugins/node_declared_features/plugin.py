@@ -25,6 +25,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, SignFragment
 from engine.framework.registrations import Registration
+from engine.kernel.sentences import enumerated, say
 from engine.objects.objects import Pod
 from engine.plugins.node_declared_features.events import EVENTS
 from engine.plugins.node_declared_features.facts import explain_features
@@ -65,7 +66,8 @@ class NodeDeclaredFeatures(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The features that the node does not declare."""
         missing = sorted(required_features(state.pod.pod) - self._declared(row))
-        return Detail(text=f"lacks {', '.join(missing)}", numbers={"missing": missing})
+        text = say("lacks {features}", features=enumerated(missing))
+        return Detail(text=text, numbers={"missing": missing})
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 from engine.framework import names
 from engine.framework.arithmetic import Term, Terms
 from engine.framework.simple import NodeState, SimplePlugin
+from engine.kernel.sentences import say
 from engine.objects.objects import Pod
 from engine.plugins.classic import MAX_PRIORITY
 
@@ -22,4 +23,6 @@ class NodeLabelPriority(SimplePlugin):
         """10 or 0."""
         label = str(self.arguments.get("label") or "")
         wanted = (label in node.labels) == bool(self.arguments.get("presence"))
-        return Terms.sum_of((Term(f"label {label}", MAX_PRIORITY if wanted else 0),))
+        return Terms.sum_of(
+            (Term(say("label {label}", label=label), MAX_PRIORITY if wanted else 0),)
+        )

@@ -16,6 +16,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, SignFragment
 from engine.framework.registrations import Registration
+from engine.kernel.sentences import Sentence, say
 from engine.plugins.arguments import no_arguments
 from engine.plugins.node_affinity.facts import explain_selector
 from engine.plugins.node_name.events import EVENTS
@@ -27,7 +28,7 @@ class NodeName(Plugin):
     """Refuses every node but the one in spec.nodeName."""
 
     name: ClassVar[str] = names.NODE_NAME
-    short: ClassVar[str] = "named node does not take them"
+    short: ClassVar[Sentence] = say("named node does not take them")
     is_local: ClassVar[bool] = True
     is_static: ClassVar[bool] = True
     check_arguments = staticmethod(no_arguments)
@@ -49,7 +50,9 @@ class NodeName(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """Which node the pod asks for."""
         wanted = state.template.node_name
-        return Detail(text=f"pod asks for {wanted}", numbers={"nodeName": wanted})
+        return Detail(
+            text=say("pod asks for {wanted}", wanted=wanted), numbers={"nodeName": wanted}
+        )
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from engine.framework.explaining.case import FEW, Case, listed, owner_text
+from engine.framework.explaining.case import FEW, Case, listed, pod_and_owner
 from engine.framework.explaining.fact import Explanation, Fact, fact
+from engine.kernel.sentences import NOTHING, say
 from engine.objects.manifest_parts import items
 from engine.objects.objects import Pod
 
@@ -21,15 +22,22 @@ def explain_port(case: Case) -> Explanation:
             for container, place, port in _host_ports(info.pod):
                 if not _clashes(case.pod, port):
                     continue
-                held.append(f"{info.key}{owner_text(info.pod)}")
+                held.append(pod_and_owner(info.pod))
                 number, protocol = port.get("hostPort"), port.get("protocol") or "TCP"
-                text = (
-                    f"Pod {info.key}{owner_text(info.pod)} holds host port {number}/{protocol} on "
-                    f"{node.name}."
+                text = say(
+                    "Pod {pod} holds host port {number}/{protocol} on {node}.",
+                    pod=pod_and_owner(info.pod),
+                    number=number,
+                    protocol=protocol,
+                    node=node.name,
                 )
                 path = ("spec", "containers", container, "ports", place, "hostPort")
                 because.append(fact(info.pod, path, text, compared_with=number))
-    why = f"The host port is held by pod {listed(list(dict.fromkeys(held)), 3)}." if held else ""
+    why = (
+        say("The host port is held by pod {pods}.", pods=listed(list(dict.fromkeys(held)), 3))
+        if held
+        else NOTHING
+    )
     return Explanation(lead=why, why=why, because=tuple(because))
 
 
@@ -45,7 +53,13 @@ def _own_ports(case: Case) -> Iterator[Fact]:
         if any(_clash(port, other) for other in others):
             number, protocol = port.get("hostPort"), port.get("protocol") or "TCP"
             path = ("spec", "containers", container, "ports", place, "hostPort")
-            yield fact(case.pod, path, f"The pod wants host port {number}/{protocol}.")
+            yield fact(
+                case.pod,
+                path,
+                say(
+                    "The pod wants host port {number}/{protocol}.", number=number, protocol=protocol
+                ),
+            )
 
 
 def _host_ports(pod: Pod) -> list[tuple[int, int, dict[str, Any]]]:

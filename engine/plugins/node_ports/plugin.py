@@ -26,6 +26,7 @@ from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
+from engine.kernel.sentences import Sentence, say
 from engine.plugins.arguments import no_arguments
 from engine.plugins.node_ports.events import EVENTS
 from engine.plugins.node_ports.facts import explain_port
@@ -50,10 +51,10 @@ class NodePorts(Plugin):
         """SKIP for a pod without host ports, as most are."""
         return PRE_FILTER_OK if state.pod.ports else PRE_FILTER_SKIP
 
-    def kept(self, state: CycleState) -> Iterator[str]:
+    def kept(self, state: CycleState) -> Iterator[Sentence]:
         """See `Keeps`: the host ports of the pod."""
         for port in state.pod.ports:
-            yield f"host port {port.port}/{port.protocol}"
+            yield say("host port {port}/{protocol}", port=port.port, protocol=port.protocol)
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """1 where a port is taken."""
@@ -71,7 +72,7 @@ class NodePorts(Plugin):
         """The port that is taken."""
         port = self._table.ports.conflicts(state.pod.ports)[row]
         return Detail(
-            text=f"host port {port.port}/{port.protocol} taken",
+            text=say("host port {port}/{protocol} taken", port=port.port, protocol=port.protocol),
             numbers={"port": port.port, "protocol": port.protocol, "hostIP": port.ip},
         )
 

@@ -13,6 +13,7 @@ from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.input.any_case import in_any_case
+from engine.kernel.sentences import say
 from engine.plugins.classic import MAX_PRIORITY, Priority
 
 _AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
@@ -38,7 +39,7 @@ class NodePreferAvoidPodsPriority(Priority):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`."""
         (raw,) = self.score(state, np.array([row], np.int64)).tolist()
-        return Terms.sum_of((Term("not to be avoided", raw),))
+        return Terms.sum_of((Term(say("not to be avoided"), raw),))
 
 
 def _controller_of(pod: PodInfo) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.node_table import CPU, MEMORY
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed
+from engine.kernel.sentences import say
 from engine.objects.pods.pod_resources import Resources
 from engine.plugins.node_resources_balanced_allocation.arguments import check_arguments
 from engine.plugins.node_resources_balanced_allocation.score import (
@@ -90,7 +91,10 @@ class NodeResourcesBalancedAllocation(Plugin):
             after, before = (
                 int(self._evenness(fit, rows, adds_pod=adds_pod)[0]) for adds_pod in (True, False)
             )
-            terms += [Term("evenness with the pod", after), Term("evenness without it", before)]
+            terms += [
+                Term(say("evenness with the pod"), after),
+                Term(say("evenness without it"), before),
+            ]
             raw = improvement(after, before)
         return Terms(tuple(terms), raw)
 
@@ -105,8 +109,8 @@ class NodeResourcesBalancedAllocation(Plugin):
         if self._counts_defaults:
             asked = (resources.score_milli_cpu, resources.score_memory)[name == "memory"]
             used = table.scored.item(column, row) + asked
-        yield Term(f"{name} used with the pod", used, unit)
-        yield Term(f"{name} allocatable", table.allocatable.item(column, row), unit)
+        yield Term(say("{name} used with the pod", name=name), used, unit)
+        yield Term(say("{name} allocatable", name=name), table.allocatable.item(column, row), unit)
 
     def _evenness(self, fit: Resources, rows: IntArray, *, adds_pod: bool) -> IntArray:
         """How evenly each node is used, with the pod or without it; 50 to 100."""

@@ -10,10 +10,11 @@ from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.explaining.proposes import Proposal, pod_made_anew, template_note
 from engine.framework.explaining.refusals import NODES, Refusals
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import say
 from engine.objects.objects import Manifest, resource_units
 from engine.plugins.node_resources_fit.asking import with_request
 
-_LESS = "Less is reserved for it: measure first what it uses."
+_LESS = say("Less is reserved for it: measure first what it uses.")
 
 
 def ask_for_less(pod: PodInfo, node: str, numbers: Mapping[str, Any]) -> SmallestFix | None:
@@ -34,8 +35,13 @@ def ask_for_less(pod: PodInfo, node: str, numbers: Mapping[str, Any]) -> Smalles
     asked = int(entry["requested"])
     less = format_amount(name, asked - int(entry["short"]))
     return SmallestFix(
-        text=f"Ask for {less} {name} instead of {format_amount(name, asked)} "
-        f"and it fits {node} now.",
+        text=say(
+            "Ask for {less} {name} instead of {amount} and it fits {node} now.",
+            less=less,
+            name=name,
+            amount=format_amount(name, asked),
+            node=node,
+        ),
         object=pod.pod.id,
         patch={"spec": patch},
         is_tried=True,
@@ -85,7 +91,7 @@ def _smaller_requests(refusals: Refusals) -> Iterator[Proposal]:
         if smaller is None:
             continue
         asked, less = (format_amount(name, n) for n in (world.info().resources.fit.get(name), room))
-        text = f"Ask for {less} {name} instead of {asked}"
+        text = say("Ask for {less} {name} instead of {asked}", less=less, name=name, asked=asked)
         changed = [field for field in smaller if smaller[field] != pod.spec.get(field)]
         if set(changed) <= {"containers", "initContainers"}:
             patch = {"spec": {field: smaller[field] for field in changed}}
@@ -112,8 +118,15 @@ def _advertised_devices(refusals: Refusals) -> Iterator[Proposal]:
                 fields = {"allocatable": {name: str(amount)}, "capacity": {name: str(amount)}}
                 yield Proposal(
                     kind="device",
-                    text=f"Let {node.name} advertise {amount} {name} again",
+                    text=say(
+                        "Let {node} advertise {amount} {name} again",
+                        node=node.name,
+                        amount=amount,
+                        name=name,
+                    ),
                     object=node,
                     patch={"status": fields},
-                    note="Its device plugin reports what it finds: repair that on the machine.",
+                    note=say(
+                        "Its device plugin reports what it finds: repair that on the machine."
+                    ),
                 )

@@ -3,17 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from engine.framework.explaining.amounts import format_amount
-from engine.framework.explaining.case import FEW, Case, listed, owner_text
+from engine.framework.explaining.case import FEW, Case, listed, pod_and_owner
 from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import (
+    NOTHING,
+    Argument,
+    Sentence,
+    count_phrase,
+    phrase,
+    say,
+    say_count,
+)
 from engine.kubelet.resizing import INFEASIBLE, PENDING, condition_of
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Node, Pod, resource_units
 
 _LIMIT_RANGER = "kubernetes.io/limit-ranger"
+# What is said of the request of a container of each kind, and of one that has a default.
+_ASKS: Final = {
+    "Container": (
+        phrase("Container {container} asks for {amount} {resource}."),
+        phrase(
+            "Container {container} asks for {amount} {resource}, a default of a LimitRange "
+            "({limit_ranger})."
+        ),
+    ),
+    "Sidecar": (
+        phrase("Sidecar {container} asks for {amount} {resource}."),
+        phrase(
+            "Sidecar {container} asks for {amount} {resource}, a default of a LimitRange "
+            "({limit_ranger})."
+        ),
+    ),
+    "Init container": (
+        phrase("Init container {container} asks for {amount} {resource}."),
+        phrase(
+            "Init container {container} asks for {amount} {resource}, a default of a LimitRange "
+            "({limit_ranger})."
+        ),
+    ),
+}
+_HOLDS: Final = phrase("Pod {pod} on {node} holds {amount} {resource}.")
+_HOLDS_FOR_INIT: Final = phrase(
+    "Pod {pod} on {node} holds {amount} {resource}, which an init container asks for and which "
+    "stays reserved."
+)
+_NO_DEVICES: Final = count_phrase(
+    "Node {nodes} advertises 0 {resource}, as when the device plugin reports no device.",
+    "Nodes {nodes} advertise 0 {resource}, as when the device plugin reports no device.",
+)
+_NO_PAGES: Final = count_phrase(
+    "Node {nodes} advertises 0 {resource}, as no huge pages are reserved on the machine.",
+    "Nodes {nodes} advertise 0 {resource}, as no huge pages are reserved on the machine.",
+)
 
 
 def explain_resources(case: Case) -> Explanation:
@@ -27,9 +73,9 @@ def explain_resources(case: Case) -> Explanation:
                 because.extend(_node_facts(node, name, detail.numbers[name]))
         because.extend(_resize_facts(case, name))
         because.extend(_holder_facts(case, name))
-    lead = next(filter(None, (_lead(case, name) for name in short)), "")
+    lead = next(filter(None, (_lead(case, name) for name in short)), NOTHING)
     texts = (text(case, name) for text in (_too_large, _holders_text) for name in short)
-    why = lead or next(filter(None, texts), "")
+    why = lead or next(filter(None, texts), NOTHING)
     return Explanation(lead=lead, why=why, because=tuple(because))
 
 
@@ -57,27 +103,39 @@ def request_facts(pod: Pod, name: str) -> Iterator[Fact]:
         for place, container in enumerate(items(pod.spec, field)):
             requests = section(container, "resources", "requests")
             if name in requests:
-                what = _kind_of(container, field)
-                given = (
-                    f", a default of a LimitRange ({by_limit_ranger})"
-                    if f"container {container.get('name')}" in by_limit_ranger
+                asks, asks_by_default = _ASKS[_kind_of(container, field)]
+                places: dict[str, Argument] = {
+                    "container": container.get("name"),
+                    "amount": requests[name],
+                    "resource": name,
+                }
+                text = asks.say(**places)
+                if (
+                    f"container {container.get('name')}" in by_limit_ranger
                     and name in by_limit_ranger
-                    else ""
-                )
-                yield fact(
-                    pod,
-                    ("spec", field, place, "resources", "requests", name),
-                    f"{what} {container.get('name')} asks for {requests[name]} {name}{given}.",
-                )
+                ):
+                    text = asks_by_default.say(**places, limit_ranger=by_limit_ranger)
+                yield fact(pod, ("spec", field, place, "resources", "requests", name), text)
     if name in by_limit_ranger:
         path = ("metadata", "annotations", _LIMIT_RANGER)
-        yield fact(pod, path, f"A LimitRange filled in what was not requested: {by_limit_ranger}.")
+        yield fact(
+            pod,
+            path,
+            say(
+                "A LimitRange filled in what was not requested: {by_limit_ranger}.",
+                by_limit_ranger=by_limit_ranger,
+            ),
+        )
     if name in section(pod.spec, "overhead"):
-        text = f"The pod's overhead is {section(pod.spec, 'overhead')[name]} {name}."
+        text = say(
+            "The pod's overhead is {amount} {name}.",
+            amount=section(pod.spec, "overhead")[name],
+            name=name,
+        )
         yield fact(pod, ("spec", "overhead", name), text)
     if name in section(pod.spec, "resources", "requests"):
         asked = section(pod.spec, "resources", "requests")[name]
-        text = f"The pod as a whole asks for {asked} {name}."
+        text = say("The pod as a whole asks for {asked} {name}.", asked=asked, name=name)
         yield fact(pod, ("spec", "resources", "requests", name), text)
 
 
@@ -91,14 +149,29 @@ def _kind_of(container: Mapping[str, Any], field: str) -> str:
 def _node_facts(node: Node, name: str, numbers: dict[str, int]) -> Iterator[Fact]:
     path = ("status", "allocatable", name)
     if lacks(node, name):
-        text = f"Node {node.name} has no {name} at all."
+        text = say("Node {node} has no {name} at all.", node=node.name, name=name)
     elif numbers["allocatable"] == 0:
-        text = f"Node {node.name} advertises 0 {name}: it knows the resource and has none of it."
+        text = say(
+            "Node {node} advertises 0 {name}: it knows the resource and has none of it.",
+            node=node.name,
+            name=name,
+        )
     else:
         used, has = (format_amount(name, numbers[key]) for key in ("used", "allocatable"))
-        text = f"Node {node.name} has {has} {name} allocatable, of which {used} is requested."
+        text = say(
+            "Node {node} has {has} {name} allocatable, of which {used} is requested.",
+            node=node.name,
+            has=has,
+            name=name,
+            used=used,
+        )
         if name == "pods":
-            text = f"Node {node.name} may have {has} pods and has {used}."
+            text = say(
+                "Node {node} may have {has} pods and has {used}.",
+                node=node.name,
+                has=has,
+                used=used,
+            )
     yield fact(node, path, text, compared_with=numbers["requested"])
 
 
@@ -110,9 +183,13 @@ def _resize_facts(case: Case, name: str) -> Iterator[Fact]:
             if condition is None or condition.get("reason") == INFEASIBLE:
                 continue
             amount = format_amount(name, _held(info, name))
-            text = (
-                f"Pod {info.key} on {node.name} counts with {amount} {name}, although its resize to "
-                "that is deferred."
+            text = say(
+                "Pod {info} on {node} counts with {amount} {name}, although its resize to "
+                "that is deferred.",
+                info=info.key,
+                node=node.name,
+                amount=amount,
+                name=name,
             )
             place = items(info.pod.status, "conditions").index(condition)
             yield fact(info.pod, ("status", "conditions", place, "reason"), text)
@@ -128,18 +205,24 @@ def _holder_facts(case: Case, name: str) -> Iterator[Fact]:
     holders = _holders(case, name)
     for info in holders[:FEW]:
         amount = format_amount(name, _held(info, name))
-        share = f"holds {amount} {name}" if name != "pods" else "takes one of its places"
         path = _largest_request(info.pod, name)
-        if "initContainers" in path:
-            share += ", which an init container asks for and which stays reserved"
-        text = f"Pod {info.key}{owner_text(info.pod)} on {node.name} {share}."
+        holder = pod_and_owner(info.pod)
+        if name == "pods":
+            text = say("Pod {pod} on {node} takes one of its places.", pod=holder, node=node.name)
+        else:
+            holds = _HOLDS_FOR_INIT if "initContainers" in path else _HOLDS
+            text = holds.say(pod=holder, node=node.name, amount=amount, resource=name)
         yield fact(info.pod, path, text)
     if holders and all(info.priority >= case.pod.priority for info in holders):
         yield fact(
             case.pod,
             ("spec", "priority"),
-            f"The pod's priority is {case.pod.priority}, and no pod on {node.name} has a lower one, "
-            "so none can be evicted for it.",
+            say(
+                "The pod's priority is {priority}, and no pod on {node} has a lower one, "
+                "so none can be evicted for it.",
+                priority=case.pod.priority,
+                node=node.name,
+            ),
             compared_with=min(info.priority for info in holders),
         )
 
@@ -163,48 +246,61 @@ def _holders(case: Case, name: str) -> list[PodInfo]:
     return sorted(found, key=lambda info: (-_held(info, name), info.key))
 
 
-def _lead(case: Case, name: str) -> str:
+def _lead(case: Case, name: str) -> Sentence:
     """That no node has any of the resource; "" where one has."""
     if name != "pods" and case.world.table.most(name) > 0:
-        return ""
+        return NOTHING
     advertising = [each for _, each in case.world.nodes() if not lacks(each, name)]
     if name != "pods" and not advertising:
-        return f"No node of the cluster has {name}."
+        return say("No node of the cluster has {name}.", name=name)
     empty = [each.name for each in advertising if not each.allocatable_units.get(name, 0)]
     if empty and len(empty) == len(advertising):
-        verb = "advertises" if len(empty) == 1 else "advertise"
-        who = "Node" if len(empty) == 1 else "Nodes"
-        why = "as when the device plugin reports no device"
-        if name.startswith("hugepages-"):
-            why = "as no huge pages are reserved on the machine"
-        return f"{who} {listed(empty)} {verb} 0 {name}, {why}."
-    return ""
+        text = _NO_PAGES if name.startswith("hugepages-") else _NO_DEVICES
+        return text.say(len(empty), nodes=listed(empty), resource=name)
+    return NOTHING
 
 
-def _too_large(case: Case, name: str) -> str:
+def _too_large(case: Case, name: str) -> Sentence:
     """That no node, however empty, would have enough; "" where one would."""
     asked = case.world.info().resources.fit.get(name)
     most = 0 if name == "pods" else case.world.table.most(name)
     if name == "pods" or asked <= most:
-        return ""
-    return f"Even an empty node would not do: the largest has {format_amount(name, most)} {name}."
+        return NOTHING
+    return say(
+        "Even an empty node would not do: the largest has {amount} {name}.",
+        amount=format_amount(name, most),
+        name=name,
+    )
 
 
-def _holders_text(case: Case, name: str) -> str:
+def _holders_text(case: Case, name: str) -> Sentence:
     """The pods that fill the closest node."""
     node, numbers = case.nearest, case.numbers.get(name)
     if not isinstance(numbers, dict):
-        return ""
+        return NOTHING
     entry = cast("dict[str, int]", numbers)
     holders = _holders(case, name)
     if not holders:
-        return ""
+        return NOTHING
     holdings = [
         info.key if name == "pods" else f"{info.key} {format_amount(name, _held(info, name))}"
         for info in holders
     ]
-    count = "1 pod holds" if len(holders) == 1 else f"{len(holders)} pods hold"
     used, has = (format_amount(name, entry[key]) for key in ("used", "allocatable"))
     if name == "pods":
-        return f"Node {node.name} has its {has} pods: {listed(holdings, 3)}."
-    return f"On {node.name} {count} {used} of {has} {name}: {listed(holdings, 3)}."
+        return say(
+            "Node {node} has its {has} pods: {holdings}.",
+            node=node.name,
+            has=has,
+            holdings=listed(holdings, 3),
+        )
+    return say_count(
+        "On {node} {count} pod holds {used} of {capacity} {resource}: {holdings}.",
+        "On {node} {count} pods hold {used} of {capacity} {resource}: {holdings}.",
+        len(holders),
+        node=node.name,
+        used=used,
+        capacity=has,
+        resource=name,
+        holdings=listed(holdings, 3),
+    )

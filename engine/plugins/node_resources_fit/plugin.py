@@ -24,6 +24,7 @@ from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
+from engine.kernel.sentences import Sentence, say, verbatim
 from engine.objects.pods.pod_resources import is_extended_resource_name
 from engine.plugins.dynamic_resources.allocation.devices import DEVICE_CLASS
 from engine.plugins.dynamic_resources.allocation.extended import ListedClasses
@@ -157,11 +158,11 @@ class NodeResourcesFit(Plugin):
             wanted = self._known[number] = [pair for pair in asked if not self._is_ignored(pair[0])]
         return wanted
 
-    def kept(self, state: CycleState) -> Iterator[str]:
+    def kept(self, state: CycleState) -> Iterator[Sentence]:
         """See `Keeps`: what the pod requests. Upstream: computePodResourceRequest()."""
         for column, amount in self.wanted(state):
             name = self._table.resource_names[column]
-            yield f"{name} {format_amount(name, amount)}"
+            yield verbatim(f"{name} {format_amount(name, amount)}")
 
     def _delegated(self, state: CycleState) -> frozenset[int]:
         """The columns of resources that devices may provide. Upstream: shouldDelegateResourceToDRA()."""
@@ -217,12 +218,16 @@ class NodeResourcesFit(Plugin):
         for one in found:
             unit = "m" if one.name == "cpu" else ""
             terms += [
-                Term(f"{one.name} used with the pod", int(one.used[0]), unit),
-                Term(f"{one.name} allocatable", int(one.allocatable[0]), unit),
-                Term(f"{one.name} score", int(one.scores[0])),
+                Term(
+                    say("{resource} used with the pod", resource=one.name), int(one.used[0]), unit
+                ),
+                Term(
+                    say("{resource} allocatable", resource=one.name), int(one.allocatable[0]), unit
+                ),
+                Term(say("{resource} score", resource=one.name), int(one.scores[0])),
             ]
             if one.weight != 1:
-                terms.append(Term(f"{one.name} weight", one.weight))
+                terms.append(Term(say("{resource} weight", resource=one.name), one.weight))
         return Terms(tuple(terms), int(self._mean(found, 1)[0]))
 
     def _resources(self, state: CycleState, rows: IntArray) -> Iterator[ScoredResource]:

@@ -19,6 +19,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.node_table import CPU, MEMORY
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.simple import NodeState, SimplePlugin
+from engine.kernel.sentences import say
 from engine.objects.objects import Manifest, Pod
 from engine.objects.pods.pod_resources import is_scalar_resource_name
 from engine.objects.values.quantity import milli_value, value
@@ -76,7 +77,7 @@ def _mean(cpu: IntArray, memory: IntArray) -> IntArray:
 
 def _terms(usage: Iterable[Term], cpu: IntArray, memory: IntArray) -> Terms:
     """The mean of one row's shares, after what they come from."""
-    shares = Term("cpu score", int(cpu[0])), Term("memory score", int(memory[0]))
+    shares = Term(say("cpu score"), int(cpu[0])), Term(say("memory score"), int(memory[0]))
     return Terms((*usage, *shares), int(_mean(cpu, memory)[0]))
 
 
@@ -126,7 +127,11 @@ class RequestedToCapacityRatioPriority(Priority):
         """See `Arithmetic`: the utilization of each resource."""
         rows = np.array([row], np.int64)
         terms = [
-            Term(f"{name} utilization", int(self._utilization(state.pod, name, rows)[0]), "%")
+            Term(
+                say("{name} utilization", name=name),
+                int(self._utilization(state.pod, name, rows)[0]),
+                "%",
+            )
             for name in self._weights
         ]
         return Terms(tuple(terms), int(self.score(state, rows)[0]))
@@ -159,7 +164,7 @@ class ResourceLimitsPriority(SimplePlugin):
         allocatable = node.allocatable
         limits = zip(("cpu", "memory"), _limits(pod), strict=True)
         fits = any(0 < limit <= allocatable[name] for name, limit in limits)
-        return Terms.sum_of((Term("some limit fits", int(fits)),))
+        return Terms.sum_of((Term(say("some limit fits"), int(fits)),))
 
 
 def _limits(pod: Pod) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from engine.framework.explaining.amounts import format_amount
 from engine.framework.framework import Detail
 from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.node_table import CPU, EPHEMERAL_STORAGE, MEMORY, NodeTable
+from engine.kernel.sentences import Sentence, enumerated, say
 from engine.objects.pods.pod_resources import Resources
 
 
@@ -92,7 +93,7 @@ def _shortage(
     Each amount is (resource, requested, allocatable, used). *pods* are (placed, allowed), where no
     more are allowed.
     """
-    texts: list[str] = []
+    texts: list[Sentence] = []
     numbers: dict[str, Any] = {}
     shorts: list[tuple[int, str]] = []
     for name, amount, allocatable, used in amounts:
@@ -103,13 +104,15 @@ def _shortage(
             "allocatable": allocatable,
             "short": short,
         }
-        texts.append(f"{name} {format_amount(name, short)} short")
+        texts.append(
+            say("{resource} {amount} short", resource=name, amount=format_amount(name, short))
+        )
         shorts.append((short, name))
     if pods is not None:
         count, allowed = pods
         numbers["pods"] = {"requested": 1, "used": count, "allocatable": allowed}
-        texts.append(f"{count} of {allowed} pods")
+        texts.append(say("{count} of {allowed} pods", count=count, allowed=allowed))
         # On an overfull node more than one pod must be removed.
         shorts.append((count + 1 - allowed, "pods"))
     short, unit = shorts[0]
-    return Detail(text=", ".join(texts), short=short, unit=unit, numbers=numbers)
+    return Detail(text=enumerated(texts), short=short, unit=unit, numbers=numbers)

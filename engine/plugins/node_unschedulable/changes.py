@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from engine.framework.explaining.fixes import SmallestFix
+from engine.kernel.sentences import say
 
 
 def uncordon(node: str) -> SmallestFix:
     """See `Fixes`."""
     return SmallestFix(
-        text=f"Uncordon {node} and it fits there now.",
+        text=say("Uncordon {node} and it fits there now.", node=node),
         object=f"node/{node}",
         patch={"spec": {"unschedulable": None}},
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation, fact
+from engine.kernel.sentences import say
 
 
 def explain_cordon(case: Case) -> Explanation:
@@ -12,7 +13,9 @@ def explain_cordon(case: Case) -> Explanation:
         fact(
             node,
             ("spec", "unschedulable"),
-            f"Node {node.name} is cordoned: it keeps its pods and takes no new ones.",
+            say(
+                "Node {node} is cordoned: it keeps its pods and takes no new ones.", node=node.name
+            ),
         )
         for node, _ in case.few()
         if node.unschedulable

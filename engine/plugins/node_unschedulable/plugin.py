@@ -15,6 +15,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_tolerations
 from engine.framework.registrations import Registration
+from engine.kernel.sentences import say
 from engine.plugins.arguments import no_arguments
 from engine.plugins.node_unschedulable.changes import uncordon
 from engine.plugins.node_unschedulable.cordon import tolerates_cordon
@@ -48,7 +49,7 @@ class NodeUnschedulable(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """Says that the node is cordoned."""
-        return Detail(text="cordoned")
+        return Detail(text=say("cordoned"))
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

@@ -15,6 +15,7 @@ from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import say
 from engine.plugins.node_unschedulable.changes import uncordon
 from engine.plugins.node_unschedulable.cordon import tolerates_cordon
 from engine.plugins.node_unschedulable.facts import explain_cordon
@@ -43,7 +44,7 @@ class CheckNodeUnschedulable(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """Cordoned."""
-        return Detail(text="cordoned")
+        return Detail(text=say("cordoned"))
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

@@ -26,6 +26,7 @@ from engine.framework.framework import (
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import say
 from engine.objects.objects import Manifest, Node
 from engine.plugins.node_volume_limits.facts import explain_limits
 
@@ -117,7 +118,12 @@ class _MaxVolumeCount(Plugin):
         attached, new = self._counts(state, row)
         limit = self._limit(row)
         return Detail(
-            text=f"{attached} of {limit} volumes attached, {new} more wanted",
+            text=say(
+                "{attached} of {limit} volumes attached, {new} more wanted",
+                attached=attached,
+                limit=limit,
+                new=new,
+            ),
             short=attached + new - limit,
             unit="volumes",
             numbers={"attached": attached, "added": new, "limit": limit},

@@ -33,6 +33,7 @@ from engine.framework.nodes.node_table import NodeTable
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
+from engine.kernel.sentences import Sentence, say, verbatim
 from engine.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, Pod, claim_of
 from engine.objects.phases import claim_class
 from engine.plugins.arguments import no_arguments
@@ -101,7 +102,7 @@ class NodeVolumeLimits(Plugin):
     """Refuses nodes whose CSI drivers could not attach the pod's volumes in addition."""
 
     name: ClassVar[str] = names.NODE_VOLUME_LIMITS
-    short: ClassVar[str] = "too many volumes per node"
+    short: ClassVar[Sentence] = say("too many volumes per node")
     needs_volumes: ClassVar[bool] = True
     # Whether attachments and in-tree disks count, unless the arguments say otherwise.
     is_modern: ClassVar[bool] = True
@@ -179,14 +180,16 @@ class NodeVolumeLimits(Plugin):
         """The driver, its limit and how many it has."""
         if code >= _LACKS_DRIVER:
             driver = self._volumes.required_drivers(self._wanted(state))[code - _LACKS_DRIVER]
-            return Detail(text=self._lacks(state, code), numbers={"missing_driver": driver})
+            text = verbatim(self._lacks(state, code))
+            return Detail(text=text, numbers={"missing_driver": driver})
         if code >= _MET:
-            return Detail(text=_faults_met(state)[code - _MET])
+            return Detail(text=verbatim(_faults_met(state)[code - _MET]))
         wanted = self._wanted(state)
         is_wrong = bool(wanted.code or wanted.untranslated)
         over = None if is_wrong else self._volumes.excess(row, wanted)
         if over is None:
-            return Detail(text=wanted.untranslated or wanted.fault or "too many volumes")
+            told = verbatim(wanted.untranslated or wanted.fault)
+            return Detail(text=told or say("too many volumes"))
         numbers: dict[str, Any] = {
             "driver": over.driver,
             "attached": over.attached,
@@ -196,8 +199,13 @@ class NodeVolumeLimits(Plugin):
         if over.held:
             numbers["held_by_attachments"] = over.held
         return Detail(
-            text=f"{over.driver}: {over.attached} of {over.limit} volumes attached, "
-            f"{over.added} more wanted",
+            text=say(
+                "{driver}: {attached} of {limit} volumes attached, {added} more wanted",
+                driver=over.driver,
+                attached=over.attached,
+                limit=over.limit,
+                added=over.added,
+            ),
             short=over.attached + over.added - over.limit,
             unit="volumes",
             numbers=numbers,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from engine.framework.explaining.label_changes import topology_labels
 from engine.framework.explaining.proposes import Proposal, pod_made_anew
 from engine.framework.explaining.refusals import Refusals
+from engine.kernel.sentences import Sentence, say
 from engine.objects.objects import Manifest, Pod
 
 
@@ -25,16 +26,25 @@ def _spreading(refusals: Refusals) -> Iterator[Proposal]:
             continue
         key = constraint.get("topologyKey") or ""
         if constraint.get("nodeTaintsPolicy") != "Honor":
-            text = f"Do not count nodes whose taints it does not tolerate over {key} (nodeTaintsPolicy: Honor)"
+            text = say(
+                "Do not count nodes whose taints it does not tolerate over {key} "
+                "(nodeTaintsPolicy: Honor)",
+                key=key,
+            )
             yield _with_constraint(pod, constraints, place, {"nodeTaintsPolicy": "Honor"}, text)
         skew, allowed = _least_skew(refusals, key), constraint.get("maxSkew") or 1
         if skew is not None and skew > allowed:
-            text = f"Allow a skew of {skew} instead of {allowed} over {key}"
+            text = say(
+                "Allow a skew of {skew} instead of {allowed} over {key}",
+                skew=skew,
+                allowed=allowed,
+                key=key,
+            )
             yield _with_constraint(pod, constraints, place, {"maxSkew": skew}, text)
         if constraint.get("minDomains"):
-            text = f"Ask for no minimum of domains of {key}"
+            text = say("Ask for no minimum of domains of {key}", key=key)
             yield _with_constraint(pod, constraints, place, {"minDomains": None}, text)
-        text = f"Let the spread over {key} be a preference (ScheduleAnyway)"
+        text = say("Let the spread over {key} be a preference (ScheduleAnyway)", key=key)
         changed = {"whenUnsatisfiable": "ScheduleAnyway", "minDomains": None}
         yield _with_constraint(pod, constraints, place, changed, text)
 
@@ -50,7 +60,7 @@ def _least_skew(refusals: Refusals, key: str) -> int | None:
 
 
 def _with_constraint(
-    pod: Pod, constraints: list[Manifest], place: int, changes: Manifest, text: str
+    pod: Pod, constraints: list[Manifest], place: int, changes: Manifest, text: Sentence
 ) -> Proposal:
     changed = {k: v for k, v in {**constraints[place], **changes}.items() if v is not None}
     spread = [*constraints[:place], changed, *constraints[place + 1 :]]
@@ -59,5 +69,5 @@ def _with_constraint(
         {"topologySpreadConstraints": spread},
         kind="spread",
         text=text,
-        breaks="More of its kind may then fail with one domain.",
+        breaks=say("More of its kind may then fail with one domain."),
     )

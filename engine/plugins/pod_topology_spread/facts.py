@@ -10,6 +10,7 @@ from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.framework.explaining.manifests import taint_text
 from engine.framework.nodes.arrays import Codes
 from engine.framework.pods.pod_template import SpreadConstraint
+from engine.kernel.sentences import NOTHING, Sentence, enumerated, say, say_count, together
 from engine.objects.manifest_parts import items
 from engine.objects.objects import Node
 from engine.plugins.pod_topology_spread.constraints import pods_matching
@@ -29,33 +30,45 @@ def explain_spread(case: Case) -> Explanation:
     counts = _counts(case, key)
     smallest = case.numbers["minimum"]
     emptiest = [name for name, (count, _) in counts.items() if count == smallest]
-    counted = ", ".join(f"{name}: {count}" for name, (count, _) in list(counts.items())[:FEW])
-    sentence = (
-        f"{nodes_text(case.names)}: with the pod the skew over {key} would be "
-        f"{case.numbers['skew']}, and maxSkew is {case.numbers['maxSkew']} ({counted})."
+    counted = enumerated([f"{name}: {count}" for name, (count, _) in list(counts.items())[:FEW]])
+    sentence = say(
+        "{nodes}: with the pod the skew over {key} would be {skew}, and "
+        "maxSkew is {max_skew} ({counted}).",
+        nodes=nodes_text(case.names),
+        key=key,
+        skew=case.numbers["skew"],
+        max_skew=case.numbers["maxSkew"],
+        counted=counted,
     )
     because.extend(_domain_facts(key, counts))
     least = _least_domains(case, key)
-    why = ""
+    why = NOTHING
     if len(counts) < least:
-        number = f"{len(counts)} domain{'' if len(counts) == 1 else 's'}"
-        verb = "is" if len(counts) == 1 else "are"
-        why = (
-            f"There {verb} only {number} of {key} and minDomains is {least}, "
-            "so the minimum counts as 0."
+        why = say_count(
+            "There is only {count} domain of {key} and minDomains is {least}, so the minimum "
+            "counts as 0.",
+            "There are only {count} domains of {key} and minDomains is {least}, so the minimum "
+            "counts as 0.",
+            len(counts),
+            key=key,
+            least=least,
         )
     for name in () if why else emptiest:
         blocked = _why_closed(case, counts[name][1])
         if blocked:
-            honors = "" if place is None else _taint_policy(case, place)
-            pods = _counted(smallest)
-            why = (
-                f"Domain {name} of {key} has {pods} and sets the minimum, but no pod can go there: "
-                f"{blocked[0]}.{honors}"
+            honors = NOTHING if place is None else _taint_policy(case, place)
+            text = say(
+                "Domain {domain} of {key} has {pods} and sets the minimum, but no pod can go "
+                "there: {blocked}.",
+                domain=name,
+                key=key,
+                pods=_counted(smallest),
+                blocked=blocked[0],
             )
+            why = together(text, honors)
             because.extend(blocked[1])
             break
-    closed = why if because and len(counts) >= least else ""
+    closed = why if because and len(counts) >= least else NOTHING
     return Explanation(sentence=sentence, lead=why, overall=closed, why=why, because=tuple(because))
 
 
@@ -64,28 +77,40 @@ def _without_label(case: Case, key: str, place: int | None) -> Explanation:
     because: list[Fact] = []
     if place is not None:
         path = ("spec", "topologySpreadConstraints", place, "topologyKey")
-        because.append(fact(case.pod, path, f"The pod has to be spread over {key}."))
+        because.append(fact(case.pod, path, say("The pod has to be spread over {key}.", key=key)))
     because.extend(
-        fact(node, ("metadata", "labels", key), f"Node {node.name} has no label {key}.")
+        fact(
+            node,
+            ("metadata", "labels", key),
+            say("Node {node} has no label {key}.", node=node.name, key=key),
+        )
         for node, _ in case.few()
     )
     values = sorted({node.labels[key] for _, node in case.world.nodes() if key in node.labels})
-    why = f"The pod has to be spread over {key}, and no node has that label."
+    why = say("The pod has to be spread over {key}, and no node has that label.", key=key)
     if values:
-        why = f"Other nodes have {key} in [{', '.join(values[:FEW])}]."
-    return Explanation(lead="" if values else why, why=why, because=tuple(because))
+        shown = enumerated(values[:FEW])
+        why = say("Other nodes have {key} in [{values}].", key=key, values=shown)
+    return Explanation(lead=NOTHING if values else why, why=why, because=tuple(because))
 
 
-def _counted(pods: int) -> str:
+def _counted(pods: int) -> Sentence:
     """How many pods match, in words."""
-    return {0: "no matching pod", 1: "1 matching pod"}.get(pods, f"{pods} matching pods")
+    if pods == 0:
+        return say("no matching pod")
+    return say_count("{count} matching pod", "{count} matching pods", pods)
 
 
 def _domain_facts(key: str, counts: Mapping[str, tuple[int, list[Node]]]) -> Iterator[Fact]:
     """How many matching pods each domain has, by the label of one of its nodes."""
     for domain, (count, nodes) in list(counts.items())[:FEW]:
         pods = _counted(count)
-        text = f"Domain {domain} ({nodes_text([each.name for each in nodes])}) has {pods}."
+        text = say(
+            "Domain {domain} ({nodes}) has {pods}.",
+            domain=domain,
+            nodes=nodes_text([each.name for each in nodes]),
+            pods=pods,
+        )
         yield fact(nodes[0], ("metadata", "labels", key), text)
 
 
@@ -108,12 +133,15 @@ def _constraint_facts(case: Case, key: str, place: int | None) -> list[Fact]:
         fact(
             case.pod,
             (*path, "maxSkew"),
-            f"The pod's constraint over {key} has maxSkew {most}.",
+            say("The pod's constraint over {key} has maxSkew {most}.", key=key, most=most),
             compared_with=case.numbers["skew"],
         )
     ]
     if raw.get("minDomains"):
-        text = f"It counts the minimum as 0 below {raw['minDomains']} domains (minDomains)."
+        text = say(
+            "It counts the minimum as 0 below {min_domains} domains (minDomains).",
+            min_domains=raw["minDomains"],
+        )
         found.append(fact(case.pod, (*path, "minDomains"), text))
     return found
 
@@ -164,9 +192,9 @@ def _matching(case: Case, constraint: SpreadConstraint | None) -> Codes | None:
     return case.world.table.pod_counts.counter(matcher).tally.counts
 
 
-def _why_closed(case: Case, nodes: list[Node]) -> tuple[str, list[Fact]] | None:
+def _why_closed(case: Case, nodes: list[Node]) -> tuple[Sentence, list[Fact]] | None:
     """Why no pod can go to any of *nodes*; None where one can."""
-    texts: list[str] = []
+    texts: list[Sentence] = []
     because: list[Fact] = []
     for node in nodes:
         refusal = case.everywhere.get(node.name)
@@ -175,17 +203,25 @@ def _why_closed(case: Case, nodes: list[Node]) -> tuple[str, list[Fact]] | None:
             return None
         taints = list(untolerated(case.pod, node))
         for place, taint in taints:
-            text = f"Node {node.name} has the taint {taint_text(taint)}, which the pod does not tolerate."
+            text = say(
+                "Node {node} has the taint {taint}, which the pod does not tolerate.",
+                node=node.name,
+                taint=taint_text(taint),
+            )
             because.append(fact(node, ("spec", "taints", place), text))
         if node.unschedulable:
-            because.append(fact(node, ("spec", "unschedulable"), f"Node {node.name} is cordoned."))
-        texts.append(f"{node.name} ({others[0].detail.text})")
+            because.append(
+                fact(
+                    node, ("spec", "unschedulable"), say("Node {node} is cordoned.", node=node.name)
+                )
+            )
+        texts.append(say("{node} ({fault})", node=node.name, fault=others[0].detail.text))
     return listed(texts, 2), because
 
 
-def _taint_policy(case: Case, place: int) -> str:
+def _taint_policy(case: Case, place: int) -> Sentence:
     raw: dict[str, Any] = items(case.pod.spec, "topologySpreadConstraints")[place]
     policy = raw.get("nodeTaintsPolicy")
     if policy == "Honor":
-        return ""
-    return " The domain still counts, as nodeTaintsPolicy is Ignore."
+        return NOTHING
+    return say("The domain still counts, as nodeTaintsPolicy is Ignore.")

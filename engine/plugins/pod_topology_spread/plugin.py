@@ -36,6 +36,7 @@ from engine.framework.pods.pod_template import SpreadConstraint
 from engine.framework.pods.signing import Signed
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
+from engine.kernel.sentences import Sentence, enumerated, say
 from engine.plugins.pod_topology_spread.arguments import check_arguments
 from engine.plugins.pod_topology_spread.changes import spread_changes
 from engine.plugins.pod_topology_spread.constraints import (
@@ -109,7 +110,7 @@ class PodTopologySpread(Plugin):
 
     name: ClassVar[str] = names.POD_TOPOLOGY_SPREAD
     formula: ClassVar[str] = "100 × (highest + lowest − raw) ÷ highest"
-    short: ClassVar[str] = "spread over too few domains"
+    short: ClassVar[Sentence] = say("spread over too few domains")
     # Pods that are being deleted do not count, since v1.18 (kubernetes#87621).
     counts_live_only: ClassVar[bool] = True
     check_arguments = staticmethod(check_arguments)
@@ -199,17 +200,21 @@ class PodTopologySpread(Plugin):
         state.data[self.name] = self._all_domains(state, constraints, live=False)
         return PRE_FILTER_OK
 
-    def kept(self, state: CycleState) -> Iterator[str]:
+    def kept(self, state: CycleState) -> Iterator[Sentence]:
         """See `Keeps`. Upstream: TpKeyToDomainsNum, TpValueToMatchNum, CriticalPaths."""
         for one in cast("list[Domains]", state.data[self.name]):
             key, values = one.constraint.topology_key, one.eligible.present
             table = self._table.topology(key).values
-            counts = ", ".join(
+            counts = [
                 f"{table[code]} {one.counts.item(code)}" for code in np.flatnonzero(values).tolist()
-            )
-            yield (
-                f"{key}: {one.eligible.domains} domains ({counts}), minimum {one.smallest}, "
-                f"maxSkew {one.constraint.max_skew}"
+            ]
+            yield say(
+                "{key}: {domains} domains ({counts}), minimum {minimum}, maxSkew {most}",
+                key=key,
+                domains=one.eligible.domains,
+                counts=enumerated(counts),
+                minimum=one.smallest,
+                most=one.constraint.max_skew,
             )
 
     def _all_domains(
@@ -296,7 +301,7 @@ class PodTopologySpread(Plugin):
         domain = cast("list[Domains]", state.data[self.name])[(code - 1) // 2]
         key = domain.constraint.topology_key
         if code % 2:
-            return Detail(text=f"no label {key}", numbers={"topologyKey": key})
+            return Detail(text=say("no label {key}", key=key), numbers={"topologyKey": key})
         column = self._table.labels.topology(key)
         place = int(column.codes[row])
         count, smallest = int(domain.counts[place]), domain.smallest
@@ -364,7 +369,7 @@ def _skewed(where: tuple[str, str], count: int, smallest: int, skew: int, max_sk
         "skew": skew,
         "maxSkew": max_skew,
     }
-    text = f"skew {skew} over {key}, at most {max_skew}"
+    text = say("skew {skew} over {key}, at most {most}", skew=skew, key=key, most=max_skew)
     return Detail(text=text, short=skew - max_skew, unit="skew", numbers=numbers)
 
 

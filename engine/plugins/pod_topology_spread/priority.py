@@ -12,6 +12,7 @@ from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import SKIP, SUCCESS, CycleState, Status
 from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.pods.pod_template import SpreadConstraint
+from engine.kernel.sentences import say
 from engine.plugins.classic import MAX_PRIORITY, Priority
 from engine.plugins.pod_topology_spread.constraints import pods_matching
 
@@ -38,9 +39,9 @@ class EvenPodsSpreadPriority(Priority):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`."""
         if not self._labelled(state).item(row):
-            return Terms.sum_of((Term("lacks a topology label", -1),))
+            return Terms.sum_of((Term(say("lacks a topology label"), -1),))
         return Terms.sum_of(
-            Term(f"matching pods of the same {key}", int(pods[0]))
+            Term(say("matching pods of the same {key}", key=key), int(pods[0]))
             for key, pods in self._pods(state, np.array([row], np.int64))
         )
 

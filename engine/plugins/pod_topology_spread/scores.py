@@ -19,6 +19,7 @@ from engine.framework.nodes.arrays import BoolArray, Codes, IntArray
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.nodes.pod_counts import Tally
 from engine.framework.pods.pod_template import SpreadConstraint
+from engine.kernel.sentences import say
 from engine.plugins.pod_topology_spread.constraints import HOSTNAME, Constraints, PodConstraints
 from engine.plugins.pod_topology_spread.domains import Eligible, TopologyDomains, included
 
@@ -113,13 +114,15 @@ class SpreadScores:
     def arithmetic(self, counted: ScoreState, row: int) -> Terms:
         """Of each constraint the matching pods, and what they add in thousandths."""
         if not counted.has_labels.item(row):
-            return Terms((Term("lacks a topology label", 0),), 0)
+            return Terms((Term(say("lacks a topology label"), 0),), 0)
         terms: list[Term] = []
         for one in counted.soft:
             key, pods = one.constraint.topology_key, one.pods(row)
             if pods is not None:
-                terms.append(Term(f"matching pods of the same {key}", pods))
-                terms.append(Term(f"score of {key}", int(one.part(row) * 1000), "/1000"))
+                terms.append(Term(say("matching pods of the same {key}", key=key), pods))
+                terms.append(
+                    Term(say("score of {key}", key=key), int(one.part(row) * 1000), "/1000")
+                )
         return Terms(tuple(terms), self._score_row(counted.soft, row))
 
     def normalize(self, scored: ScoreState, scores: IntArray) -> IntArray:

@@ -13,6 +13,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.nodes.listers import Listers
 from engine.framework.nodes.pod_counts import PodMatcher
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo
+from engine.kernel.sentences import say
 from engine.objects.selectors import LabelSelector, Requirement
 from engine.plugins.classic import MAX_PRIORITY, Priority
 
@@ -52,7 +53,7 @@ class SelectorSpreadPriority(Priority):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`."""
         (raw,) = self.score(state, np.array([row], np.int64)).tolist()
-        return Terms.sum_of((Term("pods of the same services and controllers", raw),))
+        return Terms.sum_of((Term(say("pods of the same services and controllers"), raw),))
 
     def selectors(self, pod: PodInfo) -> list[LabelSelector]:
         """The selectors of what the pod belongs to."""

@@ -14,6 +14,7 @@ from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import MAX_NODE_SCORE, Code, CycleState, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import say
 from engine.plugins.service_affinity.arguments import check_arguments
 from engine.plugins.service_affinity.predicate import CheckServiceAffinity
 from engine.plugins.service_affinity.services import service_pods, spread_scores
@@ -44,7 +45,7 @@ class ServiceAffinity(CheckServiceAffinity):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`."""
         (raw,) = self.score(state, np.array([row], np.int64)).tolist()
-        return Terms.sum_of((Term("pods of the first service", raw),))
+        return Terms.sum_of((Term(say("pods of the first service"), raw),))
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """The mean over the labels. Upstream: updateNodeScoresForLabel()."""

@@ -21,6 +21,7 @@ from engine.framework.framework import (
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import enumerated, say
 from engine.plugins.classic import ERROR_PLUGIN
 from engine.plugins.service_affinity.services import service_selectors
 
@@ -140,7 +141,7 @@ class CheckServiceAffinity(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The labels of the service's first pod."""
         if code == _NO_NODE:
-            return Detail(text="the service's first pod is nominated, and on no node yet")
+            return Detail(text=say("the service's first pod is nominated, and on no node yet"))
         wanted = self._wanted(state)
-        text = ", ".join(f"{key}={value}" for key, value in wanted.items())
-        return Detail(text=f"the service is at {text}", numbers=dict(wanted))
+        text = enumerated([f"{key}={value}" for key, value in wanted.items()])
+        return Detail(text=say("the service is at {text}", text=text), numbers=dict(wanted))

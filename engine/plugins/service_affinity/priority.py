@@ -10,6 +10,7 @@ from engine.framework import names
 from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import CycleState
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import say
 from engine.plugins.classic import MAX_PRIORITY, Priority
 from engine.plugins.service_affinity.services import service_pods, spread_scores
 
@@ -27,7 +28,7 @@ class ServiceAntiAffinityPriority(Priority):
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`."""
         (raw,) = self.score(state, np.array([row], np.int64)).tolist()
-        return Terms.sum_of((Term("pods of the first service", raw),))
+        return Terms.sum_of((Term(say("pods of the first service"), raw),))
 
     def normalize(self, state: CycleState, rows: IntArray, scores: IntArray) -> IntArray:
         """Few in the node's domain, high score; a node without the label gets 0."""

@@ -11,6 +11,7 @@ from engine.framework.explaining.proposes import Proposal, template_note
 from engine.framework.explaining.refusals import NODES, Refusals
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.pod_template import Taint
+from engine.kernel.sentences import say, together
 from engine.objects.objects import Manifest, Pod
 from engine.plugins.taint_toleration.facts import origin_of
 
@@ -19,7 +20,7 @@ def tolerate(pod: PodInfo, node: str, numbers: Mapping[str, Any]) -> SmallestFix
     """See `Fixes`: a toleration of the taint."""
     taint = Taint(numbers["key"], numbers["value"], numbers["effect"])
     return SmallestFix(
-        text=f"Tolerate {numbers['key']} and it fits {node} now.",
+        text=say("Tolerate {key} and it fits {node} now.", key=numbers["key"], node=node),
         object=pod.pod.id,
         patch=_with_toleration(pod.pod, taint),
     )
@@ -43,11 +44,12 @@ def _tolerations(refusals: Refusals) -> Iterator[Proposal]:
             continue
         yield Proposal(
             kind="toleration",
-            text=f"Tolerate {taint_text(taint)}",
+            text=say("Tolerate {taint}", taint=taint_text(taint)),
             object=pod,
             patch=_with_toleration(pod, taint),
             note=template_note(
-                pod, breaks=f"{origin_of(taint)} The pod may then run on any node with it.".strip()
+                pod,
+                breaks=together(origin_of(taint), say("The pod may then run on any node with it.")),
             ),
         )
 
@@ -73,8 +75,12 @@ def _removed_taints(refusals: Refusals) -> Iterator[Proposal]:
             left = [raw for raw in node.taints if taint_of(raw) != taint]
             yield Proposal(
                 kind="taint",
-                text=f"Remove the taint {taint_text(taint)} from {each.node}",
+                text=say(
+                    "Remove the taint {taint} from {node}", taint=taint_text(taint), node=each.node
+                ),
                 object=node,
                 patch={"spec": {"taints": left}},
-                note=f"{origin_of(taint)} Pods that it keeps away may then be placed there.".strip(),
+                note=together(
+                    origin_of(taint), say("Pods that it keeps away may then be placed there.")
+                ),
             )

@@ -11,44 +11,75 @@ from engine.framework.explaining.labels import RENAMED
 from engine.framework.explaining.manifests import taint_of, taint_text
 from engine.framework.explaining.view import View
 from engine.framework.pods.pod_template import Taint, Toleration
+from engine.kernel.sentences import NOTHING, Sentence, clause, say
 from engine.objects.manifest_parts import items
 from engine.objects.objects import OUT_OF_SERVICE_TAINT, Node, Pod
 
 # Well-known taints: who puts them on, and when they go. Upstream: api/core/v1/well_known_taints.go
-_ORIGINS: Final[Mapping[str, str]] = {
-    "node.kubernetes.io/not-ready": "the node controller sets it while condition Ready is False",
-    "node.kubernetes.io/unreachable": "the node controller sets it while condition Ready is Unknown: "
-    "the kubelet has stopped reporting",
-    "node.kubernetes.io/memory-pressure": "the node controller sets it while the kubelet reports "
-    "MemoryPressure",
-    "node.kubernetes.io/disk-pressure": "the node controller sets it while the kubelet reports "
-    "DiskPressure",
-    "node.kubernetes.io/pid-pressure": "the node controller sets it while the kubelet reports "
-    "PIDPressure",
-    "node.kubernetes.io/network-unavailable": "the node controller sets it until the network plugin "
-    "reports that the network is available",
-    "node.kubernetes.io/unschedulable": "the node controller sets it while the node is cordoned",
-    OUT_OF_SERVICE_TAINT: "an administrator sets it for a node that was shut down",
-    "node.cloudprovider.kubernetes.io/uninitialized": "the kubelet sets it at registration, and the "
-    "cloud-controller-manager removes it once it has initialized the node",
-    "node.cloudprovider.kubernetes.io/shutdown": "the cloud-controller-manager sets it while the "
-    "instance is shut down",
-    "node.cilium.io/agent-not-ready": "Cilium removes it when its agent runs on the node",
-    "ebs.csi.aws.com/agent-not-ready": "the EBS CSI driver removes it when it runs on the node",
-    "efs.csi.aws.com/agent-not-ready": "the EFS CSI driver removes it when it runs on the node",
-    "karpenter.sh/disrupted": "Karpenter sets it on a node that it is about to remove",
-    "karpenter.sh/disruption": "Karpenter sets it on a node that it is about to remove",
-    "karpenter.sh/unregistered": "Karpenter removes it when the node has registered",
-    "nvidia.com/gpu": "it keeps GPU nodes for pods that ask for GPUs",
-    "kubernetes.azure.com/scalesetpriority": "AKS sets it on spot nodes",
-    "cloud.google.com/gke-spot": "GKE sets it on spot nodes",
-    "eks.amazonaws.com/compute-type": "EKS sets it on Fargate nodes, for pods of a Fargate profile",
-    "CriticalAddonsOnly": "it keeps the node for add-ons of the cluster",
-    "ToBeDeletedByClusterAutoscaler": "the cluster autoscaler sets it before it removes the node",
-    "DeletionCandidateOfClusterAutoscaler": "the cluster autoscaler sets it on a node that is hardly "
-    "used",
-    "node-role.kubernetes.io/control-plane": "kubeadm sets it on control-plane nodes",
-    "node-role.kubernetes.io/master": "kubeadm set it on control-plane nodes before v1.24",
+_ORIGINS: Final[Mapping[str, Sentence]] = {
+    "node.kubernetes.io/not-ready": say(
+        "The node controller sets it while condition Ready is False."
+    ),
+    "node.kubernetes.io/unreachable": say(
+        "The node controller sets it while condition Ready is Unknown: the kubelet has stopped reporting."
+    ),
+    "node.kubernetes.io/memory-pressure": say(
+        "The node controller sets it while the kubelet reports MemoryPressure."
+    ),
+    "node.kubernetes.io/disk-pressure": say(
+        "The node controller sets it while the kubelet reports DiskPressure."
+    ),
+    "node.kubernetes.io/pid-pressure": say(
+        "The node controller sets it while the kubelet reports PIDPressure."
+    ),
+    "node.kubernetes.io/network-unavailable": say(
+        "The node controller sets it until the network plugin reports that the network is available."
+    ),
+    "node.kubernetes.io/unschedulable": say(
+        "The node controller sets it while the node is cordoned."
+    ),
+    OUT_OF_SERVICE_TAINT: say("An administrator sets it for a node that was shut down."),
+    "node.cloudprovider.kubernetes.io/uninitialized": say(
+        "The kubelet sets it at registration, and the cloud-controller-manager removes it once it has initialized the node."
+    ),
+    "node.cloudprovider.kubernetes.io/shutdown": say(
+        "The cloud-controller-manager sets it while the instance is shut down."
+    ),
+    "node.cilium.io/agent-not-ready": say(
+        "{component} removes it when its agent runs on the node.", component="Cilium"
+    ),
+    "ebs.csi.aws.com/agent-not-ready": say(
+        "The EBS CSI driver removes it when it runs on the node."
+    ),
+    "efs.csi.aws.com/agent-not-ready": say(
+        "The EFS CSI driver removes it when it runs on the node."
+    ),
+    "karpenter.sh/disrupted": say(
+        "{component} sets it on a node that it is about to remove.", component="Karpenter"
+    ),
+    "karpenter.sh/disruption": say(
+        "{component} sets it on a node that it is about to remove.", component="Karpenter"
+    ),
+    "karpenter.sh/unregistered": say(
+        "{component} removes it when the node has registered.", component="Karpenter"
+    ),
+    "nvidia.com/gpu": say("It keeps GPU nodes for pods that ask for GPUs."),
+    "kubernetes.azure.com/scalesetpriority": say(
+        "{component} sets it on spot nodes.", component="AKS"
+    ),
+    "cloud.google.com/gke-spot": say("{component} sets it on spot nodes.", component="GKE"),
+    "eks.amazonaws.com/compute-type": say(
+        "{component} sets it on Fargate nodes, for pods of a Fargate profile.", component="EKS"
+    ),
+    "CriticalAddonsOnly": say("It keeps the node for add-ons of the cluster."),
+    "ToBeDeletedByClusterAutoscaler": say(
+        "The cluster autoscaler sets it before it removes the node."
+    ),
+    "DeletionCandidateOfClusterAutoscaler": say(
+        "The cluster autoscaler sets it on a node that is hardly used."
+    ),
+    "node-role.kubernetes.io/control-plane": say("Kubeadm sets it on control-plane nodes."),
+    "node-role.kubernetes.io/master": say("Kubeadm set it on control-plane nodes before v1.24."),
 }
 # The condition of a node that stands behind a taint.
 _CONDITIONS: Final[Mapping[str, str]] = {
@@ -70,55 +101,61 @@ _HARD: Final = ("NoSchedule", "NoExecute")
 def explain_taint(case: Case) -> Explanation:
     """The untolerated taints of the closest nodes with what stands behind each of them."""
     because: list[Fact] = []
-    why = ""
+    why = NOTHING
     seen: set[Taint] = set()
     for each in case.refused[:FEW]:
         node = case.node(each)
         for place, taint in untolerated(case.pod, node):
-            origin = _ORIGINS.get(taint.key, "")
+            origin = origin_of(taint)
             because.append(taint_fact(node, place, taint))
             because.extend(condition_facts(node, _CONDITIONS.get(taint.key, "")))
             if taint not in seen:
                 seen.add(taint)
                 because.extend(_near_misses(case, taint))
             if not why and origin:
-                why = f"Taint {taint.key}: {origin}."
+                why = say("Taint {taint}: {origin}", taint=taint.key, origin=clause(origin))
     misses = [one for one in because if one.object == case.pod.id]
     if misses:
         why = misses[0].text
     return Explanation(why=why, because=tuple(because))
 
 
-def tainted_everywhere(world: View, refused: Sequence[Refusal]) -> str:
+def tainted_everywhere(world: View, refused: Sequence[Refusal]) -> Sentence:
     """That every node has a taint which the pod does not tolerate, in a sentence; "" if not.
 
     A taint that all of them have is named with who sets it, different ones by node.
     """
     if len(refused) < len(world.table):
-        return ""
+        return NOTHING
     shared: dict[str, None] | None = None
     first: dict[str, Taint] = {}
     for each in refused:
         taints = [taint for _, taint in untolerated(world.pod, world.table.node(each.row))]
         if not taints:
-            return ""
+            return NOTHING
         first[each.node] = taints[0]
         own = {taint.key: None for taint in taints}
         shared = own if shared is None else {key: None for key in shared if key in own}
     key = next(iter(shared or ()), "")
     if key:
-        origin = _ORIGINS.get(key, "")
-        return f"Every node has the taint {key}" + (f"; {origin}." if origin else ".")
+        origin = _ORIGINS.get(key, NOTHING)
+        if not origin:
+            return say("Every node has the taint {taint}.", taint=key)
+        return say("Every node has the taint {taint}; {origin}", taint=key, origin=clause(origin))
     if len(first) > FEW_LEFT:
-        return ""
-    names = [f"{name} has {taint_text(taint)}" for name, taint in first.items()]
-    return f"Every node has a taint that the pod does not tolerate: {listed(names)}."
+        return NOTHING
+    names = [
+        say("{node} has {taint}", node=name, taint=taint_text(taint))
+        for name, taint in first.items()
+    ]
+    return say(
+        "Every node has a taint that the pod does not tolerate: {names}.", names=listed(names)
+    )
 
 
-def origin_of(taint: Taint) -> str:
+def origin_of(taint: Taint) -> Sentence:
     """Who sets a well-known taint, as a sentence; "" for others."""
-    origin = _ORIGINS.get(taint.key, "")
-    return f"{origin[:1].upper()}{origin[1:]}." if origin else ""
+    return _ORIGINS.get(taint.key, NOTHING)
 
 
 def untolerated(pod: Pod, node: Node) -> Iterator[tuple[int, Taint]]:
@@ -138,10 +175,15 @@ def taint_facts(node: Node) -> Iterator[Fact]:
 
 def taint_fact(node: Node, place: int, taint: Taint) -> Fact:
     """One taint of *node* with who puts such a taint on."""
-    origin = _ORIGINS.get(taint.key, "")
-    text = f"Node {node.name} has the taint {taint_text(taint)}" + (
-        f"; {origin}." if origin else "."
-    )
+    origin = origin_of(taint)
+    text = say("Node {node} has the taint {taint}.", node=node.name, taint=taint_text(taint))
+    if origin:
+        text = say(
+            "Node {node} has the taint {taint}; {origin}",
+            node=node.name,
+            taint=taint_text(taint),
+            origin=clause(origin),
+        )
     return fact(node, ("spec", "taints", place), text)
 
 
@@ -149,10 +191,36 @@ def condition_facts(node: Node, kind: str) -> Iterator[Fact]:
     """The condition of that type with its reason and message."""
     for place, condition in enumerate(items(node.status, "conditions")):
         if kind and condition.get("type") == kind:
-            reason = f", reason {condition['reason']}" if condition.get("reason") else ""
-            message = f": {condition['message']}" if condition.get("message") else ""
-            text = f"Node {node.name} has {kind}={condition.get('status')}{reason}{message}"
-            yield fact(node, ("status", "conditions", place), f"{text.rstrip('.')}.")
+            yield fact(node, ("status", "conditions", place), _condition_text(node, condition))
+
+
+def _condition_text(node: Node, condition: Mapping[str, Any]) -> Sentence:
+    stands = f"{condition['type']}={condition.get('status')}"
+    reason = condition.get("reason")
+    message = str(condition.get("message") or "").rstrip(".")
+    if reason and message:
+        return say(
+            "Node {node} has {condition}, reason {reason}: {message}.",
+            node=node.name,
+            condition=stands,
+            reason=reason,
+            message=message,
+        )
+    if reason:
+        return say(
+            "Node {node} has {condition}, reason {reason}.",
+            node=node.name,
+            condition=stands,
+            reason=reason,
+        )
+    if message:
+        return say(
+            "Node {node} has {condition}: {message}.",
+            node=node.name,
+            condition=stands,
+            message=message,
+        )
+    return say("Node {node} has {condition}.", node=node.name, condition=stands)
 
 
 def _toleration(raw: Mapping[str, Any]) -> Toleration:
@@ -172,29 +240,50 @@ def _near_misses(case: Case, taint: Taint) -> Iterator[Fact]:
         if given.key != taint.key:
             newer = _OLD_KEYS.get(given.key) or RENAMED.get(given.key)
             if newer == taint.key:
-                text = f"The pod tolerates {given.key}, which is now called {newer}."
+                text = say(
+                    "The pod tolerates {given}, which is now called {newer}.",
+                    given=given.key,
+                    newer=newer,
+                )
                 yield fact(case.pod, path, text, compared_with=taint.key)
             elif _OLD_KEYS.get(taint.key) == given.key:
-                text = (
-                    f"The pod tolerates {given.key}; {case.nearest.name} has the older {taint.key}."
+                text = say(
+                    "The pod tolerates {given}; {nearest} has the older {taint}.",
+                    given=given.key,
+                    nearest=case.nearest.name,
+                    taint=taint.key,
                 )
                 yield fact(case.pod, path, text, compared_with=taint.key)
             elif given.key and given.key.lower().strip() == taint.key.lower():
-                text = f"The pod tolerates {given.key}; the taint is spelt {taint.key}."
+                text = say(
+                    "The pod tolerates {given}; the taint is spelt {taint}.",
+                    given=given.key,
+                    taint=taint.key,
+                )
                 yield fact(case.pod, path, text, compared_with=taint.key)
             continue
         if given.effect and given.effect != taint.effect:
-            text = (
-                f"The pod tolerates {taint.key} with effect {given.effect} only, and the taint has "
-                f"effect {taint.effect}."
+            text = say(
+                "The pod tolerates {taint} with effect {effect} only, and the taint has "
+                "effect {effect_2}.",
+                taint=taint.key,
+                effect=given.effect,
+                effect_2=taint.effect,
             )
             yield fact(case.pod, path, text, compared_with=taint.effect)
         elif given.operator in ("", "Equal") and given.value != taint.value:
-            text = (
-                f'The pod tolerates {taint.key} with value "{given.value}" (operator Equal), and the '
-                f'taint has value "{taint.value}".'
+            text = say(
+                'The pod tolerates {taint} with value "{value}" (operator Equal), and the '
+                'taint has value "{value_2}".',
+                taint=taint.key,
+                value=given.value,
+                value_2=taint.value,
             )
             yield fact(case.pod, path, text, compared_with=taint.value)
         elif given.operator not in ("", "Equal", "Exists"):
-            text = f"The operator {given.operator} of the pod's toleration of {taint.key} matches nothing."
+            text = say(
+                "The operator {operator} of the pod's toleration of {taint} matches nothing.",
+                operator=given.operator,
+                taint=taint.key,
+            )
             yield fact(case.pod, path, text, compared_with="Exists")

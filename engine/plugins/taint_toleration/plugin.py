@@ -31,6 +31,7 @@ from engine.framework.pods.pod_template import PodTemplate, Taint
 from engine.framework.pods.signing import Signed, sign_tolerations
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
+from engine.kernel.sentences import say
 from engine.plugins.arguments import no_arguments
 from engine.plugins.taint_toleration.changes import taint_changes, tolerate
 from engine.plugins.taint_toleration.events import EVENTS
@@ -155,7 +156,7 @@ def soft_taints(template: PodTemplate, groups: list[tuple[Taint, ...]]) -> IntAr
 def soft_terms(template: PodTemplate, taints: tuple[Taint, ...]) -> Terms:
     """The number of the same for one node, taint by taint."""
     found = untolerated_soft(template, taints)
-    return Terms.sum_of(Term(f"taint {taint_text(taint)}", 1) for taint in found)
+    return Terms.sum_of(Term(say("taint {taint}", taint=taint_text(taint)), 1) for taint in found)
 
 
 def untolerated_soft(template: PodTemplate, taints: tuple[Taint, ...]) -> list[Taint]:
@@ -170,8 +171,7 @@ def untolerated_soft(template: PodTemplate, taints: tuple[Taint, ...]) -> list[T
 
 def taint_detail(taint: Taint) -> Detail:
     """Evidence for an untolerated taint."""
-    written = f"{taint.key}={taint.value}" if taint.value else taint.key
     return Detail(
-        text=f"untolerated taint {written}:{taint.effect}",
+        text=say("untolerated taint {taint}", taint=taint_text(taint)),
         numbers={"key": taint.key, "value": taint.value, "effect": taint.effect},
     )

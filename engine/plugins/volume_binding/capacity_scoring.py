@@ -15,6 +15,7 @@ from engine.framework.arithmetic import Term, Terms
 from engine.framework.framework import MAX_NODE_SCORE, CycleState, Status
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import say
 from engine.objects.phases import claim_class
 from engine.plugins.node_resources_fit.score import broken_linear
 from engine.plugins.volume_binding.plugin import VolumeBinding
@@ -75,8 +76,8 @@ class CapacityScoring(VolumeBinding):
         resources = {} if storage is None else self._resources(state, row, storage)
         terms: list[Term] = []
         for name, one in resources.items():
-            terms.append(Term(f"requested of class {name}", one.requested, "B"))
-            terms.append(Term(f"capacity of class {name}", one.capacity, "B"))
+            terms.append(Term(say("requested of class {name}", name=name), one.requested, "B"))
+            terms.append(Term(say("capacity of class {name}", name=name), one.capacity, "B"))
         return Terms(tuple(terms), self._mean(resources))
 
     def _storage(self, state: CycleState) -> dict[str, list[FreeStorage]] | None:

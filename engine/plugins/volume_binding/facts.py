@@ -12,6 +12,7 @@ from engine.framework.explaining.case import FEW, FEW_LEFT, Case, listed, nodes_
 from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.framework.explaining.labels import described, holds
 from engine.framework.nodes.arrays import BoolArray
+from engine.kernel.sentences import NOTHING, Argument, Sentence, any_of, each_of, say, say_count
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import (
     ApiObject,
@@ -28,7 +29,7 @@ from engine.plugins.volume_binding.reasons import (
     REASON_NODE_CONFLICT,
     REASON_NODE_CONFLICT_1_16,
 )
-from engine.storage.matching.explanation import Fault, explain_candidates
+from engine.storage.matching.explanation import CandidateVerdict, Fault, explain_candidates
 from engine.storage.matching.storage_capacity import volume_limit
 
 # In the words of v1.34, and of v1.20 and before.
@@ -69,19 +70,24 @@ def _out_of_reach(case: Case) -> Explanation:
     )
 
 
-def _overall(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentVolume]]) -> str:
+def _overall(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentVolume]]) -> Sentence:
     """The few nodes that a volume leaves, and what keeps the pod off them; "" for many or none."""
     for claim, volume in away:
         within = _reached_nodes(case, volume)
-        faults = case.faults_of(within) if 0 < len(within) <= FEW_LEFT else ""
+        faults = case.faults_of(within) if 0 < len(within) <= FEW_LEFT else NOTHING
         if faults:
-            names = listed([node.name for node in within])
-            verb = "refuses" if len(within) == 1 else "refuse"
-            return (
-                f"Volume {volume.name} of claim {claim.name} can only be used on {names}, which "
-                f"{verb} the pod: {faults}."
+            return say_count(
+                "Volume {volume} of claim {claim} can only be used on {nodes}, which refuses the "
+                "pod: {faults}.",
+                "Volume {volume} of claim {claim} can only be used on {nodes}, which refuse the "
+                "pod: {faults}.",
+                len(within),
+                volume=volume.name,
+                claim=claim.name,
+                nodes=listed([node.name for node in within]),
+                faults=faults,
             )
-    return ""
+    return NOTHING
 
 
 def _bound_volumes(case: Case) -> Iterator[tuple[PersistentVolumeClaim, PersistentVolume]]:
@@ -122,29 +128,43 @@ def _requirements(volume: PersistentVolume) -> list[tuple[int, int, dict[str, An
     ]
 
 
-def _wants(volume: PersistentVolume) -> str:
+def _wants(volume: PersistentVolume) -> Sentence:
     """Its node affinity in words: terms joined by "or"."""
     terms = [
-        " and ".join(
-            described(each)
-            for each in (*items(term, "matchExpressions"), *items(term, "matchFields"))
+        each_of(
+            [
+                described(each)
+                for each in (*items(term, "matchExpressions"), *items(term, "matchFields"))
+            ]
         )
         for term in _terms(volume)
     ]
-    return " or ".join(terms)
+    return any_of(terms)
 
 
-def _sentence_of(case: Case, away: list[tuple[PersistentVolumeClaim, PersistentVolume]]) -> str:
+def _sentence_of(
+    case: Case, away: list[tuple[PersistentVolumeClaim, PersistentVolume]]
+) -> Sentence:
     if not away:
-        return ""
+        return NOTHING
     claim, volume = away[0]
     where = nodes_text(case.names)
     if len(away) > 1:
-        names = listed([f"{each.name} ({_wants(each)})" for _, each in away], 3)
-        return f"{where}: out of reach of the pod's volumes {names}."
-    return (
-        f"{where}: volume {volume.name} of claim {claim.name} can only be used on nodes with "
-        f"{_wants(volume)}."
+        names = [
+            say("{volume} ({requirement})", volume=each.name, requirement=_wants(each))
+            for _, each in away
+        ]
+        return say(
+            "{nodes}: out of reach of the pod's volumes {volumes}.",
+            nodes=where,
+            volumes=listed(names, 3),
+        )
+    return say(
+        "{nodes}: volume {volume} of claim {claim} can only be used on nodes with {requirement}.",
+        nodes=where,
+        volume=volume.name,
+        claim=claim.name,
+        requirement=_wants(volume),
     )
 
 
@@ -152,27 +172,42 @@ def _why(
     case: Case,
     limited: list[tuple[PersistentVolumeClaim, PersistentVolume]],
     away: list[tuple[PersistentVolumeClaim, PersistentVolume]],
-) -> str:
+) -> Sentence:
     for (_, one), (_, other) in combinations(limited, 2):
         both = _reached_rows(case, one) & _reached_rows(case, other)
         if not both[case.world.table.active].any():
-            return (
-                f"Volumes {one.name} and {other.name} exclude each other: no node has both "
-                f"{_wants(one)} and {_wants(other)}."
+            return say(
+                "Volumes {one} and {other} exclude each other: no node has both {one_needs} "
+                "and {other_needs}.",
+                one=one.name,
+                other=other.name,
+                one_needs=_wants(one),
+                other_needs=_wants(other),
             )
     for _, volume in away:
         within = [node.name for node in _reached_nodes(case, volume)]
         if not within:
-            return f"No node of the cluster has {_wants(volume)}, which volume {volume.name} needs."
+            return say(
+                "No node of the cluster has {requirement}, which volume {volume} needs.",
+                requirement=_wants(volume),
+                volume=volume.name,
+            )
         faults = case.faults_of(_reached_nodes(case, volume)[:FEW_LEFT])
         if faults:
-            verb = "refuses" if len(within) == 1 else "refuse"
-            return (
-                f"Volume {volume.name} can only be used on {listed(within)}, which {verb} the pod: "
-                f"{faults}."
+            return say_count(
+                "Volume {volume} can only be used on {nodes}, which refuses the pod: {faults}.",
+                "Volume {volume} can only be used on {nodes}, which refuse the pod: {faults}.",
+                len(within),
+                volume=volume.name,
+                nodes=listed(within),
+                faults=faults,
             )
-        return f"Volume {volume.name} can only be used on {listed(within)}."
-    return ""
+        return say(
+            "Volume {volume} can only be used on {nodes}.",
+            volume=volume.name,
+            nodes=listed(within),
+        )
+    return NOTHING
 
 
 def _facts_of_volume(
@@ -181,7 +216,7 @@ def _facts_of_volume(
     yield fact(
         claim,
         ("spec", "volumeName"),
-        f"Claim {claim.key} is bound to volume {volume.name}.",
+        say("Claim {claim} is bound to volume {volume}.", claim=claim.key, volume=volume.name),
     )
     for place, at, requirement in _requirements(volume):
         key = str(requirement.get("key"))
@@ -189,23 +224,33 @@ def _facts_of_volume(
         yield fact(
             volume,
             path,
-            f"Volume {volume.name} requires {described(requirement)}.",
+            say(
+                "Volume {volume} requires {requirement}.",
+                volume=volume.name,
+                requirement=described(requirement),
+            ),
         )
         for node in [case.node(each) for each in case.refused[:FEW]]:
             if not holds(requirement, node):
                 has = node.labels.get(key)
                 label_text = (
-                    f"Node {node.name} has {key}={has}."
+                    say("Node {node} has {key}={has}.", node=node.name, key=key, has=has)
                     if has
-                    else f"Node {node.name} has no label {key}."
+                    else say("Node {node} has no label {key}.", node=node.name, key=key)
                 )
                 wanted = requirement.get("values")
                 yield fact(node, ("metadata", "labels", key), label_text, compared_with=wanted)
     for node in _reached_nodes(case, volume)[:1]:
         refusal = case.everywhere.get(node.name)
         reasons = [each.detail.text for each in refusal.obstacles] if refusal else []
-        but = f", but: {listed(reasons)}" if reasons else ""
-        text = f"Volume {volume.name} can be used on {node.name}{but}."
+        text = say("Volume {volume} can be used on {node}.", volume=volume.name, node=node.name)
+        if reasons:
+            text = say(
+                "Volume {volume} can be used on {node}, but: {reasons}.",
+                volume=volume.name,
+                node=node.name,
+                reasons=listed(reasons),
+            )
         yield fact(node, ("metadata", "name"), text)
     yield from _facts_of_immediate(case, claim, volume)
 
@@ -221,8 +266,12 @@ def _facts_of_immediate(
     yield fact(
         storage_class,
         ("volumeBindingMode",),
-        f"Class {storage_class.name} binds immediately: volume {volume.name} was placed before "
-        "the pod was scheduled.",
+        say(
+            "Class {storage_class} binds immediately: volume {volume} was placed "
+            "before the pod was scheduled.",
+            storage_class=storage_class.name,
+            volume=volume.name,
+        ),
         compared_with="WaitForFirstConsumer",
     )
 
@@ -233,21 +282,22 @@ def _facts_of_immediate(
 def _without_volume(case: Case, *, is_full: bool) -> Explanation:
     listers, pod = case.world.listers, case.pod
     because: list[Fact] = []
-    why: list[str] = []
+    why: list[Sentence] = []
     for name in pod.claim_names:
         claim = listers.claim(f"{pod.namespace}/{name}")
         if claim is None or claim.volume_name:
             continue
         storage_class = listers.storage_class(claim_class(claim))
         size = quantity.format_bytes(claim.request_bytes)
-        of_class = f"of class {claim_class(claim)}" if claim_class(claim) else "without a class"
-        because.append(
-            fact(
-                claim,
-                ("spec", "resources", "requests", "storage"),
-                f"Claim {claim.key} asks for {size} {of_class}.",
+        text = say("Claim {claim} asks for {size} without a class.", claim=claim.key, size=size)
+        if claim_class(claim):
+            text = say(
+                "Claim {claim} asks for {size} of class {storage_class}.",
+                claim=claim.key,
+                size=size,
+                storage_class=claim_class(claim),
             )
-        )
+        because.append(fact(claim, ("spec", "resources", "requests", "storage"), text))
         if is_full and storage_class is not None:
             found = list(_capacity_facts(case, claim, storage_class))
             because.extend(found)
@@ -258,7 +308,7 @@ def _without_volume(case: Case, *, is_full: bool) -> Explanation:
             because.append(_provisioner_fact(storage_class))
             because.extend(_topology_facts(case, storage_class))
         why.append(_why_no_volume(case, claim, storage_class))
-    first = next(filter(None, why), "")
+    first = next(filter(None, why), NOTHING)
     return Explanation(lead=first, why=first, because=tuple(because))
 
 
@@ -268,58 +318,91 @@ def _provisions(storage_class: StorageClass) -> bool:
 
 def _why_no_volume(
     case: Case, claim: PersistentVolumeClaim, storage_class: StorageClass | None
-) -> str:
+) -> Sentence:
     """The nearest volume and the first rule that it breaks, or why none can be provisioned."""
     if storage_class is not None and _provisions(storage_class):
-        allowed = _allowed(storage_class)
-        if not allowed:
-            return ""
-        return f"Class {storage_class.name} allows volumes only where {' or '.join(allowed)}."
+        return _allowed_text(storage_class)
     volumes = _volumes_for(case, claim)
     verdicts = explain_candidates(claim, volumes, case.nearest, (), True)
     broken = next((each for each in verdicts if each.faults), None)
-    of_class = f"of class {claim_class(claim)}" if claim_class(claim) else "without a class"
-    if broken is None:
-        return f"There is no volume {of_class} for claim {claim.name}, and nothing provisions one."
-    return (
-        f"No volume {of_class} fits claim {claim.name}; the closest is {broken.volume}: "
-        f"{broken.faults[0].text}."
+    if broken is not None:
+        return _nearest_volume(claim, broken)
+    if not claim_class(claim):
+        return say(
+            "There is no volume without a class for claim {claim}, and nothing provisions one.",
+            claim=claim.name,
+        )
+    return say(
+        "There is no volume of class {storage_class} for claim {claim}, and nothing provisions one.",
+        storage_class=claim_class(claim),
+        claim=claim.name,
     )
 
 
-def _allowed(storage_class: StorageClass) -> list[str]:
-    """The terms of allowedTopologies in words."""
-    return [
-        " and ".join(
-            described({**each, "operator": "In"}) for each in items(term, "matchLabelExpressions")
+def _nearest_volume(claim: PersistentVolumeClaim, broken: CandidateVerdict) -> Sentence:
+    if not claim_class(claim):
+        return say(
+            "No volume without a class fits claim {claim}; the closest is {volume}: {fault}.",
+            claim=claim.name,
+            volume=broken.volume,
+            fault=broken.faults[0].text,
+        )
+    return say(
+        "No volume of class {storage_class} fits claim {claim}; the closest is {volume}: {fault}.",
+        storage_class=claim_class(claim),
+        claim=claim.name,
+        volume=broken.volume,
+        fault=broken.faults[0].text,
+    )
+
+
+def _allowed_text(storage_class: StorageClass) -> Sentence:
+    """Where allowedTopologies lets volumes be; "" where it says nothing."""
+    terms = [
+        each_of(
+            [described({**each, "operator": "In"}) for each in items(term, "matchLabelExpressions")]
         )
         for term in items(storage_class.raw, "allowedTopologies")
     ]
+    if not terms:
+        return NOTHING
+    return say(
+        "Class {storage_class} allows volumes only where {requirement}.",
+        storage_class=storage_class.name,
+        requirement=any_of(terms),
+    )
 
 
 def _topology_facts(case: Case, storage_class: StorageClass) -> Iterator[Fact]:
     """Where the class allows volumes, and the labels that the nodes have there."""
-    allowed = _allowed(storage_class)
-    if not allowed:
+    text = _allowed_text(storage_class)
+    if not text:
         return
-    text = f"Class {storage_class.name} allows volumes only where {' or '.join(allowed)}."
     yield fact(storage_class, ("allowedTopologies",), text)
     for term in items(storage_class.raw, "allowedTopologies"):
         for each in items(term, "matchLabelExpressions"):
             key, values = str(each.get("key")), each.get("values")
             for node, _ in case.few():
                 has = node.labels.get(key)
-                what = f"{key}={has}" if has else f"no label {key}"
-                path = ("metadata", "labels", key)
-                yield fact(node, path, f"Node {node.name} has {what}.", compared_with=values)
+                label = say("Node {node} has no label {key}.", node=node.name, key=key)
+                if has:
+                    label = say("Node {node} has {key}={has}.", node=node.name, key=key, has=has)
+                yield fact(node, ("metadata", "labels", key), label, compared_with=values)
 
 
 def _provisioner_fact(storage_class: StorageClass) -> Fact:
     name = storage_class.provisioner
     if not _provisions(storage_class):
-        text = f"Class {storage_class.name} provisions nothing: its volumes are made by hand."
+        text = say(
+            "Class {storage_class} provisions nothing: its volumes are made by hand.",
+            storage_class=storage_class.name,
+        )
     else:
-        text = f"Class {storage_class.name} is provisioned by {name}."
+        text = say(
+            "Class {storage_class} is provisioned by {name}.",
+            storage_class=storage_class.name,
+            name=name,
+        )
     return fact(storage_class, ("provisioner",), text)
 
 
@@ -332,7 +415,7 @@ def _candidate_facts(case: Case, claim: PersistentVolumeClaim) -> Iterator[Fact]
     for verdict in verdicts[:FEW]:
         if not verdict.faults:
             continue
-        yield fault_fact(by_name[verdict.volume], verdict.faults[0], f" on {node.name}")
+        yield fault_fact(by_name[verdict.volume], verdict.faults[0], node.name)
 
 
 def _volumes_for(case: Case, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
@@ -344,10 +427,17 @@ def _volumes_for(case: Case, claim: PersistentVolumeClaim) -> list[PersistentVol
     ]
 
 
-def fault_fact(volume: PersistentVolume, broken: Fault, where: str = "") -> Fact:
-    """The rule that a volume breaks for a claim, as a fact of the volume."""
+def fault_fact(volume: PersistentVolume, broken: Fault, node: str = "") -> Fact:
+    """The rule that a volume breaks for a claim, on a node, as a fact of the volume."""
     path = _FIELDS.get(broken.rule, ("spec",))
-    text = f"Volume {volume.name} does not fit{where}: {broken.text}."
+    text = say("Volume {volume} does not fit: {fault}.", volume=volume.name, fault=broken.text)
+    if node:
+        text = say(
+            "Volume {volume} does not fit on {node}: {fault}.",
+            volume=volume.name,
+            node=node,
+            fault=broken.text,
+        )
     wanted = next((broken.detail[key] for key in _WANTED if key in broken.detail), None)
     return fact(volume, path, text, compared_with=wanted)
 
@@ -377,21 +467,33 @@ def _capacities(case: Case, storage_class: StorageClass) -> list[ApiObject]:
     ]
 
 
-def _why_no_capacity(case: Case, claim: PersistentVolumeClaim, storage_class: StorageClass) -> str:
+def _why_no_capacity(
+    case: Case, claim: PersistentVolumeClaim, storage_class: StorageClass
+) -> Sentence:
     driver = storage_class.provisioner
     capacities = _capacities(case, storage_class)
     if not capacities:
-        return (
-            f"No CSIStorageCapacity is published for class {storage_class.name}, so the scheduler "
-            f"treats every node of driver {driver} as full."
+        return say(
+            "No CSIStorageCapacity is published for class {storage_class}, so the "
+            "scheduler treats every node of driver {driver} as full.",
+            storage_class=storage_class.name,
+            driver=driver,
         )
     size = quantity.format_bytes(claim.request_bytes)
     most = max((volume_limit(each) or 0) for each in capacities)
     if most >= claim.request_bytes:
-        return f"No storage of class {storage_class.name} with room for {size} is within reach of these nodes."
-    return (
-        f"The driver {driver} reports room for {quantity.format_bytes(most)} at most, and claim "
-        f"{claim.name} asks for {size}."
+        return say(
+            "No storage of class {storage_class} with room for {size} is within reach "
+            "of these nodes.",
+            storage_class=storage_class.name,
+            size=size,
+        )
+    return say(
+        "The driver {driver} reports room for {most} at most, and claim {claim} asks for {size}.",
+        driver=driver,
+        most=quantity.format_bytes(most),
+        claim=claim.name,
+        size=size,
     )
 
 
@@ -403,29 +505,46 @@ def _capacity_facts(
         yield fact(
             driver,
             ("spec", "storageCapacity"),
-            f"Driver {driver.name} says that it publishes its capacity, so the scheduler asks for it.",
+            say(
+                "Driver {driver} says that it publishes its capacity, so the scheduler "
+                "asks for it.",
+                driver=driver.name,
+            ),
         )
     capacities = _capacities(case, storage_class)
     if not capacities:
         yield fact(
             storage_class,
             ("metadata", "name"),
-            f"No CSIStorageCapacity names class {storage_class.name}.",
+            say(
+                "No CSIStorageCapacity names class {storage_class}.",
+                storage_class=storage_class.name,
+            ),
         )
     for capacity in capacities[:FEW]:
         limit = volume_limit(capacity)
         field = "maximumVolumeSize" if capacity.raw.get("maximumVolumeSize") else "capacity"
-        room = "no size" if limit is None else quantity.format_bytes(limit)
         topology = capacity.raw.get("nodeTopology")
         within = [
             node.name
             for _, node in case.world.nodes()
             if topology is not None and LabelSelector.parse(topology).matches(node.labels)
         ]
-        where = f"for {listed(within)}" if within else "for none of the nodes"
-        yield fact(
-            capacity,
-            (field,),
-            f"CSIStorageCapacity {capacity.key} of class {storage_class.name} reports {room} {where}.",
-            compared_with=claim.request_bytes,
+        room = say("no size") if limit is None else quantity.format_bytes(limit)
+        known: dict[str, Argument] = {
+            "capacity": capacity.key,
+            "storage_class": storage_class.name,
+            "room": room,
+        }
+        text = say(
+            "CSIStorageCapacity {capacity} of class {storage_class} reports {room} for none of the "
+            "nodes.",
+            **known,
         )
+        if within:
+            text = say(
+                "CSIStorageCapacity {capacity} of class {storage_class} reports {room} for {nodes}.",
+                **known,
+                nodes=listed(within),
+            )
+        yield fact(capacity, (field,), text, compared_with=claim.request_bytes)

@@ -36,6 +36,7 @@ from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
+from engine.kernel.sentences import Sentence, enumerated, say, verbatim
 from engine.objects.objects import PersistentVolumeClaim, Pod, claim_of
 from engine.objects.selectors import NodeSelector
 from engine.plugins.volume_binding.arguments import check_arguments
@@ -101,7 +102,7 @@ class VolumeBinding(Plugin):
         state.data[self.name] = claims
         return PRE_FILTER_OK
 
-    def kept(self, state: CycleState) -> Iterable[str]:
+    def kept(self, state: CycleState) -> Iterable[Sentence]:
         """See `Keeps`. Upstream: stateData.podVolumeClaims."""
         return cast("PodClaims", state.data[self.name]).kept()
 
@@ -173,14 +174,16 @@ class VolumeBinding(Plugin):
         """Which claims or volumes are in the way."""
         claims: PodClaims = state.data[self.name]
         if code == _UNTRANSLATED:
-            return Detail(text=str(state.data[_FAULT]))
+            return Detail(text=verbatim(str(state.data[_FAULT])))
         if code & _NODE_CONFLICT:
             return self._conflict_detail(claims.bound, row)
         if code & _NOT_EXIST:
-            return Detail(text="bound to a volume that does not exist")
+            return Detail(text=say("bound to a volume that does not exist"))
         keys = [claim.key for claim in claims.delayed]
-        text = "not enough free storage" if code & NO_SPACE else "no volume for"
-        return Detail(text=f"{text} {', '.join(keys)}", numbers={"claims": keys})
+        text = say("no volume for {claims}", claims=enumerated(keys))
+        if code & NO_SPACE:
+            text = say("not enough free storage {claims}", claims=enumerated(keys))
+        return Detail(text=text, numbers={"claims": keys})
 
     def _conflict_detail(self, bound: Iterable[PersistentVolumeClaim], row: int) -> Detail:
         for claim in bound:
@@ -190,7 +193,7 @@ class VolumeBinding(Plugin):
                 continue
             if not reach[row]:
                 return _out_of_reach(offer.name, claim.name, offer.affinity)
-        return Detail(text="volume out of reach")
+        return Detail(text=say("volume out of reach"))
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
@@ -208,7 +211,7 @@ class VolumeBinding(Plugin):
 @lru_cache(maxsize=512)
 def _out_of_reach(volume: str, claim: str, affinity: NodeSelector | None) -> Detail:
     """The evidence that a claim's volume lies elsewhere; nodes share one."""
-    text = f"volume {volume} of {claim} is out of reach"
+    text = say("volume {volume} of {claim} is out of reach", volume=volume, claim=claim)
     return Detail(text=text, numbers={"volume": volume, "needs": str(affinity)})
 
 

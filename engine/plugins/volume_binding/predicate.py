@@ -23,6 +23,7 @@ from engine.framework.framework import (
 )
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import Sentence, enumerated, say, verbatim
 from engine.plugins.classic import ERROR_PLUGIN
 from engine.plugins.volume_binding.facts import explain_binding
 from engine.plugins.volume_binding.reasons import (
@@ -70,10 +71,10 @@ class CheckVolumeBinding(Plugin):
         state.data[self.name] = self._finder.pod_claims(state.pod)
         return PRE_FILTER_OK
 
-    def kept(self, state: CycleState) -> Iterable[str]:
+    def kept(self, state: CycleState) -> Iterable[Sentence]:
         """See `Keeps`. Upstream: getPodVolumes()."""
         claims, error = cast("tuple[PodClaims, str]", state.data[self.name])
-        return (error,) if error else claims.kept()
+        return (verbatim(error),) if error else claims.kept()
 
     def filter(self, state: CycleState, rows: IntArray) -> IntArray:
         """The failures as bits."""
@@ -118,12 +119,14 @@ class CheckVolumeBinding(Plugin):
         """The claims in question, or the fault that ends the attempt."""
         claims, _ = cast("tuple[PodClaims, str]", state.data[self.name])
         if code & self._ERROR:
-            return Detail(text=self._error(state))
+            return Detail(text=verbatim(self._error(state)))
         if code & self._NODE_CONFLICT:
             volumes = [claim.volume_name for claim in claims.bound]
-            return Detail(text=f"out of reach: {', '.join(volumes)}", numbers={"volumes": volumes})
+            text = say("out of reach: {volumes}", volumes=enumerated(volumes))
+            return Detail(text=text, numbers={"volumes": volumes})
         keys = [claim.key for claim in (*claims.delayed, *claims.immediate)]
-        return Detail(text=f"no volume for {', '.join(keys)}", numbers={"claims": keys})
+        text = say("no volume for {claims}", claims=enumerated(keys))
+        return Detail(text=text, numbers={"claims": keys})
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

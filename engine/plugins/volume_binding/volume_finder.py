@@ -23,6 +23,7 @@ from engine.framework.nodes.arrays import BoolArray, IntArray
 from engine.framework.nodes.listers import Listers
 from engine.framework.nodes.node_table import NodeTable
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import Sentence, enumerated, phrase
 from engine.objects.objects import ApiObject, PersistentVolumeClaim, StorageClass, claim_of
 from engine.objects.phases import (
     CLAIM_LOST,
@@ -117,16 +118,16 @@ class PodClaims:
     plans: ClaimPlans | None = None
     is_planned: bool = False
 
-    def kept(self) -> Iterator[str]:
+    def kept(self) -> Iterator[Sentence]:
         """The three kinds, in words, for a trace."""
         named = (
-            ("bound", self.bound),
-            ("to be bound or provisioned", self.delayed),
-            ("unbound immediate", self.immediate),
+            (phrase("bound: {claims}"), self.bound),
+            (phrase("to be bound or provisioned: {claims}"), self.delayed),
+            (phrase("unbound immediate: {claims}"), self.immediate),
         )
         for what, claims in named:
             if claims:
-                yield f"{what}: {', '.join(claim.key for claim in claims)}"
+                yield what.say(claims=enumerated([claim.key for claim in claims]))
 
 
 def plan_at(found: list[Plans] | None, row: int) -> PodVolumes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.framework.explaining.case import FEW, Case, listed, owner_text
+from engine.framework.explaining.case import FEW, Case, listed, pod_and_owner
 from engine.framework.explaining.fact import Explanation, Fact, fact
+from engine.kernel.sentences import NOTHING, say
 
 _ALONE = "ReadWriteOncePod"
 
@@ -19,23 +20,39 @@ def explain_claim_in_use(case: Case) -> Explanation:
         claim = listers.claim(f"{pod.namespace}/{name}")
         if claim is None or _ALONE not in claim.access_modes:
             continue
-        text = f"Claim {claim.key} has the access mode {_ALONE}: one pod at a time may use it."
+        text = say(
+            "Claim {claim} has the access mode {ALONE}: one pod at a time may use it.",
+            claim=claim.key,
+            ALONE=_ALONE,
+        )
         because.append(fact(claim, ("spec", "accessModes"), text))
         for node, info in case.placed_pods():
             if info.key == pod.key or info.pod.namespace != pod.namespace:
                 continue
             if name in info.pod.claim_names:
-                users.append(f"{info.key} on {node.name}")
-                text = (
-                    f"Pod {info.key}{owner_text(info.pod)} on {node.name} uses claim {claim.key}."
+                users.append(say("{info} on {node}", info=info.key, node=node.name))
+                text = say(
+                    "Pod {pod} on {node} uses claim {claim}.",
+                    pod=pod_and_owner(info.pod),
+                    node=node.name,
+                    claim=claim.key,
                 )
                 because.append(fact(info.pod, ("spec", "volumes"), text, compared_with=claim.name))
     if not because:
         return _disks(case)
-    sentence = ""
+    sentence = NOTHING
     if users:
-        sentence = f"Claim {because[0].key} is used by pod {listed(users, 3)}, and its access mode is {_ALONE}."
-    why = "No other node helps: the claim is in use, wherever the pod would go." if users else ""
+        sentence = say(
+            "Claim {key} is used by pod {users}, and its access mode is {ALONE}.",
+            key=because[0].key,
+            users=listed(users, 3),
+            ALONE=_ALONE,
+        )
+    why = (
+        say("No other node helps: the claim is in use, wherever the pod would go.")
+        if users
+        else NOTHING
+    )
     return Explanation(sentence=sentence, lead=sentence, why=why, because=tuple(because))
 
 
@@ -50,7 +67,11 @@ def _disks(case: Case) -> Explanation:
         if _disk(volume) in wanted
     ]
     because = [
-        fact(case.pod, ("spec", "volumes", place), f"The pod uses the disk {_disk(volume)}.")
+        fact(
+            case.pod,
+            ("spec", "volumes", place),
+            say("The pod uses the disk {disk}.", disk=_disk(volume)),
+        )
         for place, volume in enumerate(case.pod.volumes)
         if _disk(volume) and any(disk == _disk(volume) for _, _, _, disk in users)
     ]
@@ -58,16 +79,31 @@ def _disks(case: Case) -> Explanation:
         fact(
             info.pod,
             ("spec", "volumes", place),
-            f"Pod {info.key}{owner_text(info.pod)} on {node.name} uses the disk {disk}.",
+            say(
+                "Pod {pod} on {node} uses the disk {disk}.",
+                pod=pod_and_owner(info.pod),
+                node=node.name,
+                disk=disk,
+            ),
             compared_with=disk,
         )
         for node, info, place, disk in users
     ]
     holders = listed(
-        list(dict.fromkeys(f"{info.key} on {node.name}" for node, info, _, _ in users)), 3
+        list(
+            dict.fromkeys(
+                say("{info} on {node}", info=info.key, node=node.name) for node, info, _, _ in users
+            )
+        ),
+        3,
     )
     why = (
-        f"Pods of one node cannot share the disk, and it is used by pod {holders}." if users else ""
+        say(
+            "Pods of one node cannot share the disk, and it is used by pod {holders}.",
+            holders=holders,
+        )
+        if users
+        else NOTHING
     )
     return Explanation(lead=why, why=why, because=tuple(because))
 

@@ -26,6 +26,7 @@ from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
+from engine.kernel.sentences import Sentence, enumerated, say
 from engine.plugins.arguments import no_arguments
 from engine.plugins.volume_restrictions.disks import has_disk_conflict, restricted_disks
 from engine.plugins.volume_restrictions.events import EVENTS
@@ -77,10 +78,11 @@ class VolumeRestrictions(Plugin):
         state.data[self.name] = (exclusive, used)
         return PRE_FILTER_OK
 
-    def kept(self, state: CycleState) -> Iterable[str]:
+    def kept(self, state: CycleState) -> Iterable[Sentence]:
         """See `Keeps`: the ReadWriteOncePod claims, and how many of them are in use."""
         exclusive, used = cast("tuple[list[str], int]", state.data[self.name])
-        return (f"ReadWriteOncePod claims: {', '.join(exclusive) or 'none'}; {used} in use",)
+        claims = enumerated(exclusive) or say("none")
+        return (say("ReadWriteOncePod claims: {claims}; {used} in use", claims=claims, used=used),)
 
     def concerns(self, state: CycleState) -> bool:
         """Whether the pod has such a disk or a claim in use, or a claim that is not there."""
@@ -127,11 +129,12 @@ class VolumeRestrictions(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """Which claim is in use."""
         if code == _DISK:
-            return Detail(text="disk in use on this node")
+            return Detail(text=say("disk in use on this node"))
         if code == _UNPREPARED:
-            return Detail(text=f"{self.name} takes no part at PreFilter")
+            return Detail(text=say("{name} takes no part at PreFilter", name=self.name))
         exclusive, _ = cast("tuple[list[str], int]", state.data[self.name])
-        return Detail(text=f"{', '.join(exclusive)} in use", numbers={"claims": exclusive})
+        text = say("{claims} in use", claims=enumerated(exclusive))
+        return Detail(text=text, numbers={"claims": exclusive})
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

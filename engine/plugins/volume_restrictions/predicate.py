@@ -21,6 +21,7 @@ from engine.framework.framework import (
 )
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import say
 from engine.plugins.volume_restrictions.disks import has_disk_conflict, restricted_disks
 from engine.plugins.volume_restrictions.facts import explain_claim_in_use
 
@@ -53,7 +54,7 @@ class NoDiskConflict(Plugin):
 
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """In use."""
-        return Detail(text="disk in use on this node")
+        return Detail(text=say("disk in use on this node"))
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

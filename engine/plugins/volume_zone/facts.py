@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.framework.explaining.case import Case, listed
 from engine.framework.explaining.fact import Explanation, Fact, fact
+from engine.kernel.sentences import enumerated, say
 
 
 def explain_zone(case: Case) -> Explanation:
@@ -17,13 +18,15 @@ def explain_zone(case: Case) -> Explanation:
         volume = case.world.listers.volume(name)
         if volume is not None and (name, key) not in seen:
             seen.add((name, key))
-            text = f"Volume {name} is in {key}={volume.labels.get(key)}."
+            text = say(
+                "Volume {name} is in {key}={get}.", name=name, key=key, get=volume.labels.get(key)
+            )
             because.append(fact(volume, ("metadata", "labels", key), text))
         has = node.labels.get(key)
         text = (
-            f"Node {node.name} is in {key}={has}."
+            say("Node {node} is in {key}={has}.", node=node.name, key=key, has=has)
             if has
-            else f"Node {node.name} has no label {key}."
+            else say("Node {node} has no label {key}.", node=node.name, key=key)
         )
         wanted = detail.numbers.get("values")
         because.append(fact(node, ("metadata", "labels", key), text, compared_with=wanted))
@@ -32,7 +35,19 @@ def explain_zone(case: Case) -> Explanation:
         return Explanation(because=tuple(because))
     allowed: list[str] = case.numbers["values"]
     inside = [node.name for _, node in case.world.nodes() if node.labels.get(key) in allowed]
-    where = f"{listed(inside)} is there" if inside else "no node is there"
-    volume = case.numbers.get("volume")
-    why = f"Volume {volume} can only be used in {key}={', '.join(allowed)}; {where}."
+    volume, wanted = case.numbers.get("volume"), enumerated(allowed)
+    why = say(
+        "Volume {volume} can only be used in {key}={values}; no node is there.",
+        volume=volume,
+        key=key,
+        values=wanted,
+    )
+    if inside:
+        why = say(
+            "Volume {volume} can only be used in {key}={values}; {nodes} is there.",
+            volume=volume,
+            key=key,
+            values=wanted,
+            nodes=listed(inside),
+        )
     return Explanation(lead=why, why=why, because=tuple(because))

@@ -25,6 +25,7 @@ from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.pods.signing import Signed, sign_volumes
 from engine.framework.registrations import Registration
+from engine.kernel.sentences import Sentence, enumerated, say, verbatim
 from engine.objects.phases import claim_class
 from engine.plugins.arguments import no_arguments
 from engine.plugins.volume_zone.events import EVENTS
@@ -66,10 +67,15 @@ class VolumeZone(Plugin):
         state.data[self.name] = found
         return PRE_FILTER_OK
 
-    def kept(self, state: CycleState) -> Iterator[str]:
+    def kept(self, state: CycleState) -> Iterator[Sentence]:
         """See `Keeps`: where each bound volume is."""
         for key, values, volume in cast("list[Topology]", state.data[self.name]):
-            yield f"{volume}: {key} in {', '.join(sorted(values))}"
+            yield say(
+                "{volume}: {key} in {values}",
+                volume=volume,
+                key=key,
+                values=enumerated(sorted(values)),
+            )
 
     def _topologies(self, state: CycleState) -> list[Topology] | Status:
         """The labels of all bound volumes, or what is wrong with a claim.
@@ -139,11 +145,16 @@ class VolumeZone(Plugin):
         """The label on both sides."""
         found = cast("list[Topology] | Status", state.data[self.name])
         if isinstance(found, Status):
-            return Detail(text=found.message)
+            return Detail(text=verbatim(found.message))
         key, values, volume = found[code - 1]
         allowed = sorted(values)
         return Detail(
-            text=f"volume {volume} is in {key}={','.join(allowed)}",
+            text=say(
+                "volume {volume} is in {key}={values}",
+                volume=volume,
+                key=key,
+                values=verbatim(",".join(allowed)),
+            ),
             numbers={"volume": volume, "key": key, "values": allowed},
         )
 

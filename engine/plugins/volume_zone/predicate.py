@@ -21,6 +21,7 @@ from engine.framework.framework import (
 )
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
+from engine.kernel.sentences import say, verbatim
 from engine.objects.phases import claim_class
 from engine.plugins.classic import ERROR_PLUGIN
 from engine.plugins.volume_zone.facts import explain_zone
@@ -109,10 +110,15 @@ class NoVolumeZoneConflict(Plugin):
             if labels.get(key, "") not in values:
                 allowed = sorted(values)
                 return Detail(
-                    text=f"volume {volume} is in {key}={','.join(allowed)}",
+                    text=say(
+                        "volume {volume} is in {key}={values}",
+                        volume=volume,
+                        key=key,
+                        values=verbatim(",".join(allowed)),
+                    ),
                     numbers={"volume": volume, "key": key, "values": allowed},
                 )
-        return Detail(text=error)
+        return Detail(text=verbatim(error))
 
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""

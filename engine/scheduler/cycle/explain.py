@@ -21,6 +21,7 @@ from engine.framework.nodes.arrays import BoolArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.runtime import Search
 from engine.framework.simple import author_of
+from engine.kernel.sentences import enumerated, say
 from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
 from engine.scheduler.cycle.decision.result import SCHEDULED, UNSCHEDULABLE, ScheduleResult
 from engine.scheduler.cycle.score_columns import ScoreColumns
@@ -210,7 +211,7 @@ def _detail(
 def kept_room(algorithm: SchedulingAlgorithm, row: int, uid: str) -> Detail:
     """The detail of a row that the pod fits only without the pods nominated there."""
     others = [each.key for each in algorithm.nominated.at(row) if each.uid != uid]
-    text = f"room is kept for {', '.join(others)}, nominated to it"
+    text = say("room is kept for {pods}, nominated to it", pods=enumerated(others))
     return Detail(text=text, numbers={"nominated": others})
 
 

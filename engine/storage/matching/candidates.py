@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from engine.kernel.sentences import Sentence, enumerated, say
 from engine.objects.objects import (
     Node,
     PersistentVolume,
@@ -192,13 +193,15 @@ def _named(
     wrong = None
     if volume is not None and volume.claim_ref is None:
         wrong = check_volume_satisfies_claim(volume, claim)
-    other = Fault("named", f"the claim names {name}", {"names": name})
+    other = Fault("named", say("the claim names {volume}", volume=name), {"names": name})
     judged: list[CandidateVerdict] = []
     for verdict in verdicts:
         if verdict.volume != name:
             judged.append(replace(verdict, faults=(other, *verdict.faults)))
         elif wrong is not None:
-            fault = Fault("named", f"the claim names it, but {wrong}", {"names": name})
+            fault = Fault(
+                "named", say("the claim names it, but {fault}", fault=wrong), {"names": name}
+            )
             judged.append(replace(verdict, chosen=False, faults=(fault,)))
         else:
             taken = tuple(fault for fault in verdict.faults if fault.rule == "claimed")
@@ -232,37 +235,41 @@ def _text(
     best: Offer | None,
     claim: PersistentVolumeClaim,
     node: Node | None,
-) -> str:
+) -> Sentence:
     if verdict.faults and not verdict.chosen:
         return verdict.faults[0].text
     if verdict.chosen:
         return _why_chosen(verdict, offer, claim)
-    return "fits" if best is None else _why_not(verdict, offer, best, node)
+    return say("fits") if best is None else _why_not(verdict, offer, best, node)
 
 
-def _why_chosen(verdict: CandidateVerdict, offer: Offer, claim: PersistentVolumeClaim) -> str:
+def _why_chosen(verdict: CandidateVerdict, offer: Offer, claim: PersistentVolumeClaim) -> Sentence:
     has, asks = _size(offer.capacity_bytes), _size(claim.request_bytes)
     if claim.is_bind_completed:
-        return f"the claim is bound to it: {has} for {asks}"
+        return say("the claim is bound to it: {size} for {asked}", size=has, asked=asks)
     if claim.volume_name:
-        return f"the claim names it: {has} for {asks}"
+        return say("the claim names it: {size} for {asked}", size=has, asked=asks)
     if verdict.prebound:
-        return f"its claimRef names the claim: {has} for {asks}"
-    return f"the first that fits: {has} for {asks}"
+        return say("its claimRef names the claim: {size} for {asked}", size=has, asked=asks)
+    return say("the first that fits: {size} for {asked}", size=has, asked=asks)
 
 
-def _why_not(verdict: CandidateVerdict, offer: Offer, best: Offer, node: Node | None) -> str:
+def _why_not(verdict: CandidateVerdict, offer: Offer, best: Offer, node: Node | None) -> Sentence:
     if verdict.prebound:
-        return f"its claimRef names the claim, too, but {best.name} comes first"
+        return say("its claimRef names the claim, too, but {volume} comes first", volume=best.name)
     extra = [mode for mode in offer.modes if mode not in best.modes]
     if node is None and extra:
-        return f"offers {', '.join(extra)} as well: comes after {best.name}, which offers less"
+        return say(
+            "offers {modes} as well: comes after {volume}, which offers less",
+            modes=enumerated(extra),
+            volume=best.name,
+        )
     more = offer.capacity_bytes - best.capacity_bytes
     if more > 0:
-        return f"larger than {best.name} by {_size(more)}"
+        return say("larger than {volume} by {size}", volume=best.name, size=_size(more))
     if more < 0:
-        return f"smaller than {best.name}, which the claim already has"
-    return f"as large as {best.name}, which comes first by name"
+        return say("smaller than {volume}, which the claim already has", volume=best.name)
+    return say("as large as {volume}, which comes first by name", volume=best.name)
 
 
 def _size(amount: int) -> str:

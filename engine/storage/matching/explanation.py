@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from engine.kernel.sentences import Sentence, enumerated, say
 from engine.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, quantity
 from engine.storage.matching.offers import Offer, Wanted, fits_node, offer_of, wanted_of
 from engine.storage.matching.rules import NOTHING_EXCLUDED
@@ -16,7 +17,7 @@ class Fault(NamedTuple):
     """One rule that a volume breaks for a claim: the rule's name, a sentence, and the numbers."""
 
     rule: str
-    text: str
+    text: Sentence
     detail: dict[str, Any]
 
 
@@ -73,7 +74,11 @@ def explain_candidates(
     blocking = next((v for v in verdicts if v.prebound and v.rule == "node-affinity"), None)
     if blocking is not None and not chosen:
         # A claim with a reserved volume takes no other one, even on nodes that cannot reach it.
-        fault = Fault("reserved", f"the claim has volume {blocking.volume} reserved for it", {})
+        fault = Fault(
+            "reserved",
+            say("the claim has volume {volume} reserved for it", volume=blocking.volume),
+            {},
+        )
         verdicts = [v if v.faults else replace(v, faults=(fault,)) for v in verdicts]
     verdicts.sort(key=_nearness)
     return verdicts
@@ -93,7 +98,7 @@ def _verdict(
 ) -> CandidateVerdict:
     prebound = offer.names(wanted)
     found = [
-        Fault("excluded", "chosen for another claim of the pod", {})
+        Fault("excluded", say("chosen for another claim of the pod"), {})
         if offer.name in excluded
         else None,
         _claimed_fault(wanted, offer),
@@ -108,7 +113,7 @@ def _verdict(
         found += [listed, _affinity_fault(offer, node)]
     else:
         found += [
-            Fault("delayed", "left to the scheduler until a pod needs the claim", {})
+            Fault("delayed", say("left to the scheduler until a pod needs the claim"), {})
             if delay_binding and node is None
             else None,
             # The phase adds nothing for a volume that another claim has.
@@ -135,7 +140,11 @@ def _size_fault(wanted: Wanted, offer: Offer) -> Fault | None:
         return None
     has, asks = offer.capacity_bytes, wanted.bytes
     short = asks - has
-    text = f"{quantity.format_bytes(has)} is {quantity.format_bytes(short)} too small"
+    text = say(
+        "{size} is {short} too small",
+        size=quantity.format_bytes(has),
+        short=quantity.format_bytes(short),
+    )
     return Fault("size", text, {"capacity": has, "request": asks, "short": short})
 
 
@@ -143,27 +152,37 @@ def _claimed_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     if offer.claim_key is None or offer.names(wanted):
         return None
     if offer.claim_key == wanted.key:
-        text = f"reserved for an earlier claim {offer.claim_key} (uid {offer.claim_uid})"
+        text = say(
+            "reserved for an earlier claim {claim_key} (uid {claim_uid})",
+            claim_key=offer.claim_key,
+            claim_uid=offer.claim_uid,
+        )
     else:
-        text = f"{'bound to' if offer.claim_uid else 'reserved for'} claim {offer.claim_key}"
+        text = say("reserved for claim {claim}", claim=offer.claim_key)
+        if offer.claim_uid:
+            text = say("bound to claim {claim}", claim=offer.claim_key)
     return Fault("claimed", text, {"claim": offer.claim_key, "uid": offer.claim_uid})
 
 
 def _mode_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     if offer.mode == wanted.mode:
         return None
-    text = f"volumeMode is {offer.mode}, the claim asks for {wanted.mode}"
+    text = say(
+        "volumeMode is {mode}, the claim asks for {wanted}", mode=offer.mode, wanted=wanted.mode
+    )
     return Fault("volume-mode", text, {"volumeMode": offer.mode, "asked": wanted.mode})
 
 
 def _deleting_fault(offer: Offer) -> Fault | None:
-    return Fault("deleting", "it is being deleted", {}) if offer.deleting else None
+    return Fault("deleting", say("it is being deleted"), {}) if offer.deleting else None
 
 
 def _phase_fault(offer: Offer) -> Fault | None:
     if offer.available:
         return None
-    return Fault("phase", f"phase is {offer.phase}, not Available", {"phase": offer.phase})
+    return Fault(
+        "phase", say("phase is {phase}, not Available", phase=offer.phase), {"phase": offer.phase}
+    )
 
 
 def _selector_fault(wanted: Wanted, offer: Offer) -> Fault | None:
@@ -172,24 +191,40 @@ def _selector_fault(wanted: Wanted, offer: Offer) -> Fault | None:
         return None
     broken = next((r for r in selector.requirements if not r.matches(labels)), None)
     if broken is None:
-        return Fault("selector", "the claim's selector matches nothing", {})
+        return Fault("selector", say("the claim's selector matches nothing"), {})
     has = labels.get(broken.key)
-    text = f"label {broken} is not met: {broken.key}={has}" if has else f"label {broken} is missing"
+    text = (
+        say(
+            "label {requirement} is not met: {key}={value}",
+            requirement=str(broken),
+            key=broken.key,
+            value=has,
+        )
+        if has
+        else say("label {requirement} is missing", requirement=str(broken))
+    )
     return Fault("selector", text, {"requirement": str(broken), "label": has})
 
 
 def _class_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     if offer.storage_class == wanted.storage_class:
         return None
-    has, asks = offer.storage_class or "none", wanted.storage_class or "none"
+    none = say("none")
+    has, asks = offer.storage_class or none, wanted.storage_class or none
     detail = {"class": offer.storage_class, "asked": wanted.storage_class}
-    return Fault("class", f"class is {has}, the claim asks for {asks}", detail)
+    return Fault(
+        "class", say("class is {has}, the claim asks for {asks}", has=has, asks=asks), detail
+    )
 
 
 def _affinity_fault(offer: Offer, node: Node | None) -> Fault | None:
     if node is None or fits_node(offer, node):
         return None
-    text = f"its node affinity needs {offer.affinity}, unlike {node.name}"
+    text = say(
+        "its node affinity needs {affinity}, unlike {node}",
+        affinity=str(offer.affinity),
+        node=node.name,
+    )
     return Fault("node-affinity", text, {"node": node.name, "needs": str(offer.affinity)})
 
 
@@ -197,7 +232,7 @@ def _access_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     missing = [mode for mode in wanted.modes if mode not in offer.modes]
     if not missing:
         return None
-    text = f"does not offer {', '.join(missing)}"
+    text = say("does not offer {modes}", modes=enumerated(missing))
     return Fault("access-modes", text, {"missing": missing, "offers": list(offer.modes)})
 
 
@@ -205,5 +240,9 @@ def _attributes_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     asks, has = wanted.attributes_class, offer.attributes_class
     if asks == has:
         return None
-    text = f"volumeAttributesClass is {has or 'none'}, the claim asks for {asks or 'none'}"
+    text = say(
+        "volumeAttributesClass is {has}, the claim asks for {asks}",
+        has=has or say("none"),
+        asks=asks or say("none"),
+    )
     return Fault("attributes-class", text, {"class": has, "asked": asks})

@@ -27,6 +27,7 @@ from django.utils.translation import gettext
 
 from kscope.runs.drive.same_database import database_use
 from kscope.runs.errors import ApplicationError
+from kscope.runs.languages.reader import said
 
 IDLE_SECONDS = 120.0
 # Where cores are few, requests and streams come first, then runs, then questions about runs.
@@ -101,7 +102,7 @@ def _outcome(request: dict[str, Any], answers: IO[bytes]) -> Outcome:
         return Outcome("result", _json(answer))
     except ApplicationError as refusal:
         words = {"message": refusal.message, "extra": refusal.extra, "status": refusal.status}
-        return Outcome("refusal", orjson.dumps(words))
+        return Outcome("refusal", _json(words))
     except MemoryError:
         pass
     except Exception:  # noqa: BLE001 whatever it is, the web process logs it
@@ -121,10 +122,11 @@ def _said_in_parts(parts: Iterator[Any], answers: IO[bytes]) -> Outcome:
 
 
 def _json(answer: Any) -> bytes:
+    text = said(answer)
     try:
-        return orjson.dumps(answer)
+        return orjson.dumps(text)
     except TypeError:  # an integer of more than 64 bits, which a manifest may hold
-        return json.dumps(answer).encode()
+        return json.dumps(text).encode()
 
 
 def _limit_statements(seconds: float) -> None:

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from django.conf import settings
-from django.utils.translation import get_language
 
 from kscope.runs.drive.same_database import database_name
+from kscope.runs.languages.reader import language
 
 REPLAY_SECONDS = 60.0
 QUERY_SECONDS = 30.0
@@ -22,6 +21,7 @@ class Question:
     keeps what it replayed; 0 is about none. Computing may take *seconds*, of an answer in parts each
     part, and waiting *patience* seconds.
     *lasts* says that the answer never changes, because it is about a given event of the history.
+    It is given in the `language` that is active when the question is made.
     """
 
     function: Callable[..., Any]
@@ -30,13 +30,13 @@ class Question:
     seconds: float = REPLAY_SECONDS
     lasts: bool = False
     patience: float | None = None
-    # Of who asks: the words of the answer are in it.
-    language: str = field(default_factory=lambda: get_language() or settings.LANGUAGE_CODE)
     name: str = field(init=False)
+    language: str = field(init=False)
 
     def __post_init__(self) -> None:
         name = f"{self.function.__module__}:{self.function.__qualname__}"
         object.__setattr__(self, "name", name)
+        object.__setattr__(self, "language", language())
 
     def request(self) -> bytes:
         """The line that an engine process reads."""

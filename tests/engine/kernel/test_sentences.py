@@ -10,8 +10,8 @@ import pytest
 from engine.kernel.sentences import (
     NOTHING,
     Sentence,
-    after_colon,
     all_of,
+    clause,
     count_phrase,
     enumerated,
     in_turn,
@@ -66,7 +66,7 @@ def test_a_sentence_is_its_english_text() -> None:
 def test_the_plural_follows_the_count(count: int, text: str) -> None:
     said = say_count("{count} pod waits", "{count} pods wait", count)
     assert said == count_phrase("{count} pod waits", "{count} pods wait").say(count) == text
-    assert (said.plural, said.count) == ("{count} pods wait", count)
+    assert (said.plural, said.number) == ("{count} pods wait", count)
 
 
 def test_the_singular_may_spell_its_number() -> None:
@@ -105,8 +105,8 @@ def test_lists_are_joined_as_before() -> None:
 
 
 def test_a_clause_begins_small_unless_abbreviated() -> None:
-    assert after_colon(say("All nodes are full.")) == "all nodes are full."
-    assert after_colon(say("PVCs are lost.")) == "PVCs are lost."
+    assert clause(say("All nodes are full.")) == "all nodes are full."
+    assert clause(say("PVCs are lost.")) == "PVCs are lost."
 
 
 def test_sentences_follow_one_another() -> None:
@@ -123,8 +123,8 @@ def _nested() -> Sentence:
 
 
 def test_a_document_is_said_in_another_language() -> None:
-    clause = after_colon(say("It fits {node} now.", node=enumerated(["a", "b", "c"], 2)))
-    document = {"all": [_nested(), ("plain", 3)], "clause": clause}
+    known = clause(say("It fits {node} now.", node=enumerated(["a", "b", "c"], 2)))
+    document = {"all": [_nested(), ("plain", 3)], "clause": known}
     assert translated(document, CHINESE) == {
         "all": [
             "现在它适合 a、b和c。shop/web 在等待：0/3 nodes。有 1 个 Pod 在等待",
@@ -141,7 +141,7 @@ def test_what_a_catalogue_lacks_or_breaks_stays_english() -> None:
 
 @pytest.mark.parametrize("carried", [copy.copy, copy.deepcopy, lambda one: _pickled(one)])
 def test_a_copy_can_be_said_in_another_language(carried: Any) -> None:
-    for sentence in (_nested(), after_colon(_nested())):
+    for sentence in (_nested(), clause(_nested())):
         copied = carried(sentence)
         assert copied == sentence
         assert translated(copied, CHINESE) == translated(sentence, CHINESE) != sentence
@@ -152,7 +152,7 @@ def _pickled(sentence: Sentence) -> Any:
 
 
 def test_a_stored_answer_keeps_its_sentences() -> None:
-    answer = {"one": _nested(), "more": [after_colon(_nested()), NOTHING, "plain", 3, None]}
+    answer = {"one": _nested(), "more": [clause(_nested()), NOTHING, "plain", 3, None]}
     kept = orjson.loads(orjson.dumps(stored(answer)))
     assert restored(kept) == answer
     assert translated(restored(kept), CHINESE) == translated(answer, CHINESE)
@@ -164,7 +164,7 @@ def test_a_stored_answer_keeps_its_sentences() -> None:
         {"kscope.dev/sentence": "text"},
         {"kscope.dev/sentence": {"id": "{a}", "arguments": {}}},
         {"kscope.dev/list": {"items": 3, "between": "", "last": ""}},
-        {"kscope.dev/clause": "text"},
+        {"kscope.dev/unstopped": "text"},
     ],
 )
 def test_what_looks_like_a_sentence_stays(manifest: dict[str, Any]) -> None:

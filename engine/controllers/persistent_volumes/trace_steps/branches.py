@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from engine.kernel.sentences import Sentence, say
+
 Kind = Literal["function", "question", "end"]
 
 
@@ -21,73 +23,85 @@ class Branch:
     id: str
     depth: int
     kind: Kind
-    text: str
+    text: Sentence
     since: int = 0
 
 
 SYNC_CLAIM: Final = (
-    Branch("sync_claim", 0, "function", "syncClaim"),
-    Branch("bind_completed", 1, "question", "annotation bind-completed?"),
-    Branch("bound", 2, "function", "yes → syncBoundClaim"),
-    Branch("bound_volume_name", 3, "question", "spec.volumeName?"),
-    Branch("lost_reference", 4, "end", "empty: phase Lost, Event ClaimLost"),
-    Branch("bound_volume", 4, "question", "a name → is it in the cache of volumes?"),
-    Branch("lost_volume", 5, "end", "no: phase Lost, Event ClaimLost"),
-    Branch("bound_claim_ref", 5, "question", "yes → volume.spec.claimRef?"),
-    Branch("bind_again", 6, "end", "nil: bind"),
-    Branch("all_well", 6, "end", "with the uid of this claim: bind, usually nothing to write"),
-    Branch("misbound", 6, "end", "with another uid: phase Lost, Event ClaimMisbound"),
-    Branch("unbound", 2, "function", "no → syncUnboundClaim"),
-    Branch("volume_name", 3, "question", "spec.volumeName?"),
-    Branch("find_match", 4, "function", "empty → findBestMatchForClaim"),
-    Branch("found", 5, "end", "found: bind"),
-    Branch("none", 5, "question", "none: must it wait, can one be made?"),
-    Branch("default_class", 6, "end", "class nil, and there is a default one: assign it", 26),
-    Branch("waits_for_consumer", 6, "end", "delayed, no selected-node: stay Pending, an Event"),
-    Branch("provision", 6, "end", "it has a class: provisionClaim"),
-    Branch("no_class", 6, "end", "no class: Event FailedBinding, stay Pending"),
-    Branch("named", 4, "function", "a name → the user asked for this volume"),
-    Branch("named_missing", 5, "end", "not in the cache: stay Pending"),
-    Branch("named_claim_ref", 5, "question", "in the cache → volume.spec.claimRef?"),
-    Branch("named_mismatch", 6, "end", "nil, the volume does not satisfy the claim: stay Pending"),
-    Branch("named_free", 6, "end", "nil, the volume satisfies the claim: bind"),
-    Branch("named_reserved", 6, "end", "names this claim: bind"),
-    Branch("named_invalid", 6, "end", "names another, annotation bound-by-controller: an error"),
-    Branch("named_taken", 6, "end", "names another: stay Pending"),
+    Branch("sync_claim", 0, "function", say("syncClaim")),
+    Branch("bind_completed", 1, "question", say("annotation bind-completed?")),
+    Branch("bound", 2, "function", say("yes → syncBoundClaim")),
+    Branch("bound_volume_name", 3, "question", say("spec.volumeName?")),
+    Branch("lost_reference", 4, "end", say("empty: phase Lost, Event ClaimLost")),
+    Branch("bound_volume", 4, "question", say("a name → is it in the cache of volumes?")),
+    Branch("lost_volume", 5, "end", say("no: phase Lost, Event ClaimLost")),
+    Branch("bound_claim_ref", 5, "question", say("yes → volume.spec.claimRef?")),
+    Branch("bind_again", 6, "end", say("nil: bind")),
+    Branch("all_well", 6, "end", say("with the uid of this claim: bind, usually nothing to write")),
+    Branch("misbound", 6, "end", say("with another uid: phase Lost, Event ClaimMisbound")),
+    Branch("unbound", 2, "function", say("no → syncUnboundClaim")),
+    Branch("volume_name", 3, "question", say("spec.volumeName?")),
+    Branch("find_match", 4, "function", say("empty → findBestMatchForClaim")),
+    Branch("found", 5, "end", say("found: bind")),
+    Branch("none", 5, "question", say("none: must it wait, can one be made?")),
+    Branch("default_class", 6, "end", say("class nil, and there is a default one: assign it"), 26),
+    Branch(
+        "waits_for_consumer", 6, "end", say("delayed, no selected-node: stay Pending, an Event")
+    ),
+    Branch("provision", 6, "end", say("it has a class: provisionClaim")),
+    Branch("no_class", 6, "end", say("no class: Event FailedBinding, stay Pending")),
+    Branch("named", 4, "function", say("a name → the user asked for this volume")),
+    Branch("named_missing", 5, "end", say("not in the cache: stay Pending")),
+    Branch("named_claim_ref", 5, "question", say("in the cache → volume.spec.claimRef?")),
+    Branch(
+        "named_mismatch", 6, "end", say("nil, the volume does not satisfy the claim: stay Pending")
+    ),
+    Branch("named_free", 6, "end", say("nil, the volume satisfies the claim: bind")),
+    Branch("named_reserved", 6, "end", say("names this claim: bind")),
+    Branch(
+        "named_invalid", 6, "end", say("names another, annotation bound-by-controller: an error")
+    ),
+    Branch("named_taken", 6, "end", say("names another: stay Pending")),
 )
 
 SYNC_VOLUME: Final = (
-    Branch("sync_volume", 0, "function", "syncVolume"),
-    Branch("claim_ref", 1, "question", "spec.claimRef?"),
-    Branch("unused", 2, "end", "nil: phase Available"),
-    Branch("reserved", 2, "end", "without a uid: phase Available"),
-    Branch("claimed", 2, "function", "names a claim → in the cache, else in the API"),
-    Branch("claim_gone", 3, "end", "gone, or another uid: phase Released, reclaimVolume"),
-    Branch("claim_volume_name", 3, "question", "found → claim.spec.volumeName?"),
-    Branch("mode_mismatch", 4, "end", "empty, another volumeMode: Events VolumeMismatch"),
-    Branch("waits_for_claim", 4, "end", "empty: claimQueue.Add"),
-    Branch("bound_properly", 4, "end", "this volume: phase Bound"),
-    Branch("not_needed", 4, "end", "another, provisioned, policy Delete: Released, reclaimVolume"),
-    Branch("unbind", 4, "end", "another: unbindVolume"),
+    Branch("sync_volume", 0, "function", say("syncVolume")),
+    Branch("claim_ref", 1, "question", say("spec.claimRef?")),
+    Branch("unused", 2, "end", say("nil: phase Available")),
+    Branch("reserved", 2, "end", say("without a uid: phase Available")),
+    Branch("claimed", 2, "function", say("names a claim → in the cache, else in the API")),
+    Branch("claim_gone", 3, "end", say("gone, or another uid: phase Released, reclaimVolume")),
+    Branch("claim_volume_name", 3, "question", say("found → claim.spec.volumeName?")),
+    Branch("mode_mismatch", 4, "end", say("empty, another volumeMode: Events VolumeMismatch")),
+    Branch("waits_for_claim", 4, "end", say("empty: claimQueue.Add")),
+    Branch("bound_properly", 4, "end", say("this volume: phase Bound")),
+    Branch(
+        "not_needed", 4, "end", say("another, provisioned, policy Delete: Released, reclaimVolume")
+    ),
+    Branch("unbind", 4, "end", say("another: unbindVolume")),
 )
 
 PROVISION_CLAIM: Final = (
-    Branch("provision_claim", 0, "function", "provisionClaim"),
-    Branch("provisioning_off", 1, "end", "dynamic provisioning is off: nothing"),
-    Branch("find_plugin", 1, "question", "findProvisionablePlugin"),
-    Branch("plugin_error", 2, "end", "an error: Event ProvisioningFailed"),
-    Branch("in_tree", 2, "end", "a plugin: provisionClaimOperation"),
-    Branch("external", 2, "end", "none: provisionClaimOperationExternal"),
+    Branch("provision_claim", 0, "function", say("provisionClaim")),
+    Branch("provisioning_off", 1, "end", say("dynamic provisioning is off: nothing")),
+    Branch("find_plugin", 1, "question", say("findProvisionablePlugin")),
+    Branch("plugin_error", 2, "end", say("an error: Event ProvisioningFailed")),
+    Branch("in_tree", 2, "end", say("a plugin: provisionClaimOperation")),
+    Branch("external", 2, "end", say("none: provisionClaimOperationExternal")),
 )
 
 RECLAIM_VOLUME: Final = (
-    Branch("reclaim_volume", 0, "function", "reclaimVolume"),
-    Branch("migrated", 1, "end", "annotation migrated-to: the external provisioner does it", 17),
-    Branch("policy", 1, "question", "spec.persistentVolumeReclaimPolicy?"),
-    Branch("retain", 2, "end", "Retain: nothing"),
-    Branch("recycle", 2, "end", "Recycle: recycleVolumeOperation"),
-    Branch("delete", 2, "end", "Delete: deleteVolumeOperation"),
-    Branch("unknown_policy", 2, "end", "another: phase Failed, Event VolumeUnknownReclaimPolicy"),
+    Branch("reclaim_volume", 0, "function", say("reclaimVolume")),
+    Branch(
+        "migrated", 1, "end", say("annotation migrated-to: the external provisioner does it"), 17
+    ),
+    Branch("policy", 1, "question", say("spec.persistentVolumeReclaimPolicy?")),
+    Branch("retain", 2, "end", say("Retain: nothing")),
+    Branch("recycle", 2, "end", say("Recycle: recycleVolumeOperation")),
+    Branch("delete", 2, "end", say("Delete: deleteVolumeOperation")),
+    Branch(
+        "unknown_policy", 2, "end", say("another: phase Failed, Event VolumeUnknownReclaimPolicy")
+    ),
 )
 
 TREES: Final[Mapping[str, Sequence[Branch]]] = {

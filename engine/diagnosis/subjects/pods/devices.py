@@ -10,6 +10,7 @@ from engine.diagnosis.subjects.scene import Scene, cause
 from engine.framework import names
 from engine.framework.explaining.case import listed
 from engine.framework.explaining.fact import Fact, fact
+from engine.kernel.sentences import say
 from engine.objects.objects import ApiObject, Pod
 from engine.objects.pods.resource_claims import RESOURCE_CLAIM, extended_claim, pod_claims
 from engine.plugins.dynamic_resources.allocation.binding_conditions import missing_conditions
@@ -28,18 +29,33 @@ def readiness_causes(scene: Scene, pod: Pod, node: str) -> Iterator[Cause]:
             missing = missing_conditions(claim, result)
             if missing:
                 device = _name(result)
-                lacking.append(f"{listed(missing)} of device {device}")
-                text = f"Device {device} of claim {claim.key} needs {listed(missing)} to be true."
+                lacking.append(
+                    say("{missing} of device {device}", missing=listed(missing), device=device)
+                )
+                text = say(
+                    "Device {device} of claim {claim} needs {missing} to be true.",
+                    device=device,
+                    claim=claim.key,
+                    missing=listed(missing),
+                )
                 because.append(fact(claim, (*_RESULTS, place, "bindingConditions"), text))
     if not lacking:
         return
     yield cause(
         names.DYNAMIC_RESOURCES,
-        f"Node {node} is chosen; pod {pod.key} is bound when its devices are ready: "
-        f"{listed(lacking)} is not true yet.",
+        say(
+            "Node {node} is chosen; pod {pod} is bound when its devices are ready: "
+            "{lacking} is not true yet.",
+            node=node,
+            pod=pod.key,
+            lacking=listed(lacking),
+        ),
         because,
-        why="The driver of the devices sets the conditions in the status of the claim. The "
-        "scheduler reads them every 5 s and gives up 10 min after the allocation.",
+        why=say(
+            "The driver of the devices sets the conditions in the status of the claim. "
+            "The scheduler reads them every 5 s and gives up 10 min after the "
+            "allocation."
+        ),
         event=scene.event(pod, "BindingConditionsPending"),
         severity="delays",
     )
@@ -54,16 +70,34 @@ def preparation_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
         return
     if not event:
         return
-    because = [fact(pod, ("spec", "nodeName"), f"Pod {pod.key} has its node, {pod.node_name}.")]
+    because = [
+        fact(
+            pod,
+            ("spec", "nodeName"),
+            say("Pod {pod} has its node, {node_name}.", pod=pod.key, node_name=pod.node_name),
+        )
+    ]
     for claim in _claims(scene, pod):
         devices = listed([_name(each) for each in results_of(claim)])
-        because.append(fact(claim, _RESULTS, f"Claim {claim.key} has {devices}."))
+        because.append(
+            fact(
+                claim,
+                _RESULTS,
+                say("Claim {claim} has {devices}.", claim=claim.key, devices=devices),
+            )
+        )
     yield cause(
         _KUBELET,
-        f"The driver on {pod.node_name} cannot prepare the devices of pod {pod.key}.",
+        say(
+            "The driver on {node_name} cannot prepare the devices of pod {pod}.",
+            node_name=pod.node_name,
+            pod=pod.key,
+        ),
         because,
-        why="The kubelet starts no container before that, and tries again every 10 s; the Event "
-        "has the error of the driver.",
+        why=say(
+            "The kubelet starts no container before that, and tries again every 10 s; "
+            "the Event has the error of the driver."
+        ),
         event=event,
     )
 
@@ -74,21 +108,29 @@ def _not_reserved(pod: Pod, claims: list[ApiObject], event: str) -> Cause:
     Upstream: pkg/kubelet/cm/dra/manager.go PrepareResources(), resourceclaim.IsReservedForPod().
     """
     keys = listed([claim.key for claim in claims])
-    text = f"Pod {pod.key} has spec.nodeName {pod.node_name}."
+    text = say("Pod {pod} has spec.nodeName {node_name}.", pod=pod.key, node_name=pod.node_name)
     because = [fact(pod, ("spec", "nodeName"), text)]
     for claim in claims:
-        lacks = (
-            "is not reserved for the pod" if claim.status.get("allocation") else "is not allocated"
-        )
-        because.append(fact(claim, ("status",), f"Claim {claim.key} {lacks}."))
+        text = say("Claim {claim} is not allocated.", claim=claim.key)
+        if claim.status.get("allocation"):
+            text = say("Claim {claim} is not reserved for the pod.", claim=claim.key)
+        because.append(fact(claim, ("status",), text))
     return cause(
         _KUBELET,
-        f"Pod {pod.key} has nodeName {pod.node_name}, and no scheduler reserved for it: {keys}. The "
-        "kubelet refuses to prepare its devices.",
+        say(
+            "Pod {pod} has nodeName {node_name}, and no scheduler reserved for it: "
+            "{keys}. The kubelet refuses to prepare its devices.",
+            pod=pod.key,
+            node_name=pod.node_name,
+            keys=keys,
+        ),
         because,
-        why="A scheduler allocates a resource claim and reserves it (status.reservedFor) before it "
-        "binds a pod. Where spec.nodeName was set without one, no scheduler does: make the pod again "
-        "with a node selector in place of nodeName.",
+        why=say(
+            "A scheduler allocates a resource claim and reserves it "
+            "(status.reservedFor) before it binds a pod. Where spec.nodeName was set "
+            "without one, no scheduler does: make the pod again with a node selector "
+            "in place of nodeName."
+        ),
         event=event,
     )
 

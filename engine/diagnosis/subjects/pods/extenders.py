@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.diagnosis.report import Cause
 from engine.framework import names
 from engine.framework.explaining.fact import fact
+from engine.kernel.sentences import say
 from engine.objects.manifest_parts import items
 from engine.objects.objects import Pod
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
@@ -26,9 +27,14 @@ def extender_cause(pod: Pod, queued: QueuedPodInfo | None, node: str) -> Cause |
             path = ("status", "conditions", place, "message")
             return Cause(
                 severity="blocks",
-                sentence=f"An extender refused it at its last attempt; the filters pass {node}.",
+                sentence=say(
+                    "An extender refused it at its last attempt; the filters pass {node}.",
+                    node=node,
+                ),
                 plugin=names.EXTENDER,
                 reasons=(message,),
-                because=(fact(pod, path, f"Its last attempt ended with: {message}"),),
+                because=(
+                    fact(pod, path, say("Its last attempt ended with: {message}", message=message)),
+                ),
             )
     return None

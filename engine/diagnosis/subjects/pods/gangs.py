@@ -14,6 +14,7 @@ from engine.framework.explaining.case import FEW, listed
 from engine.framework.explaining.fact import Fact, fact
 from engine.framework.explaining.manifests import HOSTNAME, deep_copy
 from engine.framework.pod_groups.groups import POD_GROUP, group_of
+from engine.kernel.sentences import Sentence, say, say_count
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject, Pod
 from engine.plugins.gang_scheduling.plugin import WAITS_TO_APPEAR, WAITS_TO_BE_SCHEDULED
@@ -32,22 +33,38 @@ def gang_cause(scene: Scene, pod: Pod) -> Cause | None:
     if not group:
         return None
     names_group = fact(
-        pod, ("spec", "schedulingGroup", "podGroupName"), f"Pod {pod.key} belongs to {group}."
+        pod,
+        ("spec", "schedulingGroup", "podGroupName"),
+        say("Pod {pod} belongs to {group}.", pod=pod.key, group=group),
     )
     found = scene.store.find(POD_GROUP, group)
     if found is None:
-        sentence = f"Pod {pod.key} waits for PodGroup {group}, which does not exist."
-        return _cause(sentence, [names_group], "No pod of the group is tried before it exists.")
+        sentence = say(
+            "Pod {pod} waits for PodGroup {group}, which does not exist.", pod=pod.key, group=group
+        )
+        return _cause(
+            sentence, [names_group], say("No pod of the group is tried before it exists.")
+        )
     minimum = section(found.spec, "schedulingPolicy", "gang").get("minCount")
     members = _members(scene, group)
     placed = [each for each in members if each.node_name]
     if minimum is None or len(placed) >= minimum:
         return None
     path = ("spec", "schedulingPolicy", "gang", "minCount")
-    needs = fact(found, path, f"Gang {group} needs {minimum} pods.", compared_with=len(members))
+    needs = fact(
+        found,
+        path,
+        say("Gang {group} needs {minimum} pods.", group=group, minimum=minimum),
+        compared_with=len(members),
+    )
     if len(members) < minimum:
-        sentence = f"Gang {group} needs {minimum} pods, and {len(members)} of them exist."
-        why = "Its pods enter the queue when enough of them exist."
+        sentence = say(
+            "Gang {group} needs {minimum} pods, and {count} of them exist.",
+            group=group,
+            minimum=minimum,
+            count=len(members),
+        )
+        why = say("Its pods enter the queue when enough of them exist.")
         return _cause(sentence, [names_group, needs, *_listed(members)], why)
     return _without_room(found, minimum, members, [names_group, needs])
 
@@ -67,20 +84,22 @@ def gang_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
         }
         yield Candidate(
             kind="node",
-            text=f"Add one more node like {node.name}",
+            text=say("Add one more node like {node}", node=node.name),
             command=Command(verb="create", manifest=manifest),
             decidable=False,
-            note="It costs one more machine, and the time to set it up.",
+            note=say("It costs one more machine, and the time to set it up."),
         )
     fitting = [each for each in _members(scene, group) if _fits(each) or each.node_name]
     if fitting:
         policy = {"spec": {"schedulingPolicy": {"gang": {"minCount": len(fitting)}}}}
         yield Candidate(
             kind="gang",
-            text=f"Let gang {group} start with {len(fitting)} pods",
+            text=say("Let gang {group} start with {count} pods", group=group, count=len(fitting)),
             command=patched(found.id, policy),
             decidable=False,
-            note="Only if its work can be done by fewer pods; the others follow when there is room.",
+            note=say(
+                "Only if its work can be done by fewer pods; the others follow when there is room."
+            ),
         )
 
 
@@ -97,13 +116,22 @@ def _without_room(
     if not any(_fits(each) for each in members) and not refused:
         return None
     fit = len(members) - len(refused)
-    sentence = f"Gang {group.key} needs {minimum} pods on nodes at once; only {fit} of them fit."
+    sentence = say(
+        "Gang {group} needs {minimum} pods on nodes at once; only {fit} of them fit.",
+        group=group.key,
+        minimum=minimum,
+        fit=fit,
+    )
     for each in refused[:FEW]:
         place, message = _refusal(each) or (0, "")
-        text = f"Pod {each.key} fits nowhere: {message}"
+        text = say("Pod {each} fits nowhere: {message}", each=each.key, message=message)
         because.append(fact(each, ("status", "conditions", place, "message"), text))
-    others = listed([each.key for each in refused])
-    why = f"All of them wait because {others} {'fits' if len(refused) == 1 else 'fit'} nowhere."
+    why = say_count(
+        "All of them wait because {pods} fits nowhere.",
+        "All of them wait because {pods} fit nowhere.",
+        len(refused),
+        pods=listed([each.key for each in refused]),
+    )
     return _cause(sentence, because, why)
 
 
@@ -123,10 +151,10 @@ def _refusal(pod: Pod) -> tuple[int, str] | None:
 def _listed(members: list[Pod]) -> Iterator[Fact]:
     for each in members[:FEW]:
         path = ("spec", "schedulingGroup", "podGroupName")
-        yield fact(each, path, f"Pod {each.key} is one of them.")
+        yield fact(each, path, say("Pod {each} is one of them.", each=each.key))
 
 
-def _cause(sentence: str, because: list[Fact], why: str) -> Cause:
+def _cause(sentence: Sentence, because: list[Fact], why: Sentence) -> Cause:
     return Cause(
         severity="blocks",
         sentence=sentence,

@@ -8,6 +8,7 @@ from engine.api_server.store.store import ObjectStore
 from engine.diagnosis.report import Cause
 from engine.framework.explaining.case import FEW, listed
 from engine.framework.explaining.fact import fact
+from engine.kernel.sentences import say
 from engine.kernel.units import SECOND, nanoseconds_of
 from engine.objects.objects import Node, Pod
 from engine.plugins.taint_toleration.facts import condition_facts
@@ -18,24 +19,47 @@ def nomination_cause(store: ObjectStore, pod: Pod, victims: Sequence[Pod]) -> Ca
     name = pod.nominated_node_name
     names = listed([each.name for each in victims], 4)
     because = [
-        fact(pod, ("status", "nominatedNodeName"), f"Pod {pod.key} is nominated to {name}."),
+        fact(
+            pod,
+            ("status", "nominatedNodeName"),
+            say("Pod {pod} is nominated to {name}.", pod=pod.key, name=name),
+        ),
     ]
     for victim in victims[:FEW]:
         since = victim.deletion_timestamp
-        text = f"Pod {victim.key} on {name} is terminating: its deletionTimestamp is {since}."
+        text = say(
+            "Pod {victim} on {name} is terminating: its deletionTimestamp is {since}.",
+            victim=victim.key,
+            name=name,
+            since=since,
+        )
         because.append(fact(victim, ("metadata", "deletionTimestamp"), text))
         for place, finalizer in enumerate(victim.finalizers):
-            text = f"The finalizer {finalizer} holds pod {victim.key}."
+            text = say(
+                "The finalizer {finalizer} holds pod {victim}.",
+                finalizer=finalizer,
+                victim=victim.key,
+            )
             because.append(fact(victim, ("metadata", "finalizers", place), text))
     node = store.find(Node.KIND, name)
-    why = (
-        "While a pod of lower priority is terminating on its nominated node, it evicts no others; "
-        "raising its priority changes nothing."
+    why = say(
+        "While a pod of lower priority is terminating on its nominated node, it "
+        "evicts no others; raising its priority changes nothing."
     )
     if isinstance(node, Node) and not node.is_ready:
         because.extend(condition_facts(node, "Ready"))
-        why = f"Node {name} is not ready, so no kubelet ends them; a forced deletion would."
-    sentence = f"Waits for {names} to leave {name}{_grace(store, victims)}."
+        why = say(
+            "Node {name} is not ready, so no kubelet ends them; a forced deletion would.", name=name
+        )
+    sentence = say("Waits for {pods} to leave {node}.", pods=names, node=name)
+    left = _grace_left(store, victims)
+    if left > 0:
+        sentence = say(
+            "Waits for {pods} to leave {node}; {seconds} s of grace are left.",
+            pods=names,
+            node=name,
+            seconds=left,
+        )
     return Cause(
         severity="delays",
         sentence=sentence,
@@ -45,11 +69,10 @@ def nomination_cause(store: ObjectStore, pod: Pod, victims: Sequence[Pod]) -> Ca
     )
 
 
-def _grace(store: ObjectStore, victims: Sequence[Pod]) -> str:
-    """How much of the grace of all of them is left: a deletionTimestamp is when it is over."""
+def _grace_left(store: ObjectStore, victims: Sequence[Pod]) -> int:
+    """How many seconds of the grace of all are left: a deletionTimestamp is when it is over."""
     ends = max(nanoseconds_of(each.deletion_timestamp) for each in victims)
-    left = (ends - store.clock) // SECOND
-    return f"; {left} s of grace are left" if left > 0 else ""
+    return (ends - store.clock) // SECOND
 
 
 def stays(victim: Pod, store: ObjectStore) -> bool:

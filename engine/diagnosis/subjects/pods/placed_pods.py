@@ -12,8 +12,9 @@ from engine.diagnosis.subjects.pods.devices import preparation_causes
 from engine.diagnosis.subjects.pods.resizes import resize_causes
 from engine.diagnosis.subjects.rollouts import strategy_fact
 from engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
-from engine.framework.explaining.case import listed, owner_text
+from engine.framework.explaining.case import listed, pod_and_owner
 from engine.framework.explaining.fact import Fact, fact
+from engine.kernel.sentences import Sentence, enumerated, say
 from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject, PersistentVolume, Pod
 from engine.plugins.taint_toleration.facts import condition_facts
@@ -44,39 +45,62 @@ def _runs(pod: Pod) -> bool:
 def _terminating(scene: Scene, pod: Pod) -> Cause:
     because = deletion_facts(pod)
     node = scene.node(pod.node_name)
-    why = f"The kubelet of {pod.node_name} ends its containers within the grace period."
+    why = say(
+        "The kubelet of {node_name} ends its containers within the grace period.",
+        node_name=pod.node_name,
+    )
     if node is None:
-        why = (
-            f"Node {pod.node_name} is gone, so no kubelet confirms that the containers have ended."
+        why = say(
+            "Node {node_name} is gone, so no kubelet confirms that the containers have ended.",
+            node_name=pod.node_name,
         )
     elif not node.is_ready:
         because.extend(condition_facts(node, "Ready"))
-        why = (
-            f"Node {node.name} is not ready, so no kubelet confirms that the containers have ended; "
-            "only a forced deletion (grace period 0) ends it."
+        why = say(
+            "Node {node} is not ready, so no kubelet confirms that the containers have "
+            "ended; only a forced deletion (grace period 0) ends it.",
+            node=node.name,
         )
     elif pod.finalizers:
-        why = f"It goes when its finalizers are removed: {listed(list(pod.finalizers))}."
-    because.append(fact(pod, ("spec", "nodeName"), f"It is on node {pod.node_name}."))
-    return cause(KUBELET, f"Pod {pod.key} is terminating.", because, why=why, severity="delays")
+        why = say(
+            "It goes when its finalizers are removed: {list}.", list=listed(list(pod.finalizers))
+        )
+    because.append(
+        fact(pod, ("spec", "nodeName"), say("It is on node {node_name}.", node_name=pod.node_name))
+    )
+    return cause(
+        KUBELET, say("Pod {pod} is terminating.", pod=pod.key), because, why=why, severity="delays"
+    )
 
 
 def _starting(scene: Scene, pod: Pod) -> Iterator[Cause]:
     node = scene.node(pod.node_name)
-    placed = fact(pod, ("spec", "nodeName"), f"Pod {pod.key} has its node, {pod.node_name}.")
+    placed = fact(
+        pod,
+        ("spec", "nodeName"),
+        say("Pod {pod} has its node, {node_name}.", pod=pod.key, node_name=pod.node_name),
+    )
     if node is None:
-        sentence = f"Pod {pod.key} names node {pod.node_name}, which does not exist."
+        sentence = say(
+            "Pod {pod} names node {node_name}, which does not exist.",
+            pod=pod.key,
+            node_name=pod.node_name,
+        )
         yield cause(KUBELET, sentence, [placed])
         return
     if not node.is_ready:
-        sentence = f"Node {node.name} of pod {pod.key} is not ready, so its kubelet starts nothing."
+        sentence = say(
+            "Node {node} of pod {pod} is not ready, so its kubelet starts nothing.",
+            node=node.name,
+            pod=pod.key,
+        )
         event = scene.event(pod, "NetworkNotReady")
         yield cause(KUBELET, sentence, [placed, *condition_facts(node, "Ready")], event=event)
     for key, claim in scene.claims_of(pod):
         if claim is None:
-            text = f"Pod {pod.key} uses claim {key}, which does not exist."
+            text = say("Pod {pod} uses claim {key}, which does not exist.", pod=pod.key, key=key)
             uses = fact(pod, ("spec", "volumes"), text)
-            why = "Its kubelet starts no container before all volumes of the pod are mounted."
+            why = say("Its kubelet starts no container before all volumes of the pod are mounted.")
             event = scene.event(pod, "FailedMount")
             yield cause(KUBELET, text, [placed, uses], why=why, event=event)
             continue
@@ -105,54 +129,94 @@ def _not_mounted(scene: Scene, pod: Pod) -> Iterator[Cause]:
     if not event:
         return
     because = [
-        fact(pod, ("spec", "nodeName"), f"The kubelet of {pod.node_name} mounts the volumes."),
-        fact(pod, ("status", "phase"), f"Pod {pod.key} is {pod.phase or 'Pending'}."),
+        fact(
+            pod,
+            ("spec", "nodeName"),
+            say("The kubelet of {node_name} mounts the volumes.", node_name=pod.node_name),
+        ),
+        fact(
+            pod,
+            ("status", "phase"),
+            say("Pod {pod} is {phase}.", pod=pod.key, phase=pod.phase or "Pending"),
+        ),
     ]
     for _, claim in scene.claims_of(pod):
         volume = None if claim is None else scene.volume(claim.volume_name)
         if claim is None or volume is None:
             continue
-        text = f"Claim {claim.key} of the pod is bound to volume {volume.name}."
+        text = say(
+            "Claim {claim} of the pod is bound to volume {volume}.",
+            claim=claim.key,
+            volume=volume.name,
+        )
         because.append(fact(claim, ("spec", "volumeName"), text))
         for attachment in scene.attachments(volume.name):
             if attachment.spec.get("nodeName") == pod.node_name:
-                text = f"Volume {volume.name} is attached to {pod.node_name}."
+                text = say(
+                    "Volume {volume} is attached to {node_name}.",
+                    volume=volume.name,
+                    node_name=pod.node_name,
+                )
                 because.append(fact(attachment, ("status", "attached"), text))
-    sentence = f"The kubelet of {pod.node_name} cannot mount the volumes of pod {pod.key}."
-    why = "It tries again with a growing delay; the Event has the error of the mount."
+    sentence = say(
+        "The kubelet of {node_name} cannot mount the volumes of pod {pod}.",
+        node_name=pod.node_name,
+        pod=pod.key,
+    )
+    why = say("It tries again with a growing delay; the Event has the error of the mount.")
     yield cause(KUBELET, sentence, because, why=why, event=event)
 
 
 def _attaching(scene: Scene, pod: Pod, volume: PersistentVolume, attachment: ApiObject) -> Cause:
     driver = str(attachment.spec.get("attacher"))
     error = section(attachment.status, "attachError").get("message")
-    text = f"VolumeAttachment {attachment.name} of volume {volume.name} is not attached yet."
+    text = say(
+        "VolumeAttachment {attachment} of volume {volume} is not attached yet.",
+        attachment=attachment.name,
+        volume=volume.name,
+    )
     because = [fact(attachment, ("status", "attached"), text)]
     if error:
-        text = f"The driver says: {error}."
+        text = say("The driver says: {error}.", error=error)
         because.append(fact(attachment, ("status", "attachError", "message"), text))
     name = pod.node_name
-    text = f"Volume {volume.name} is of driver {driver}."
+    text = say("Volume {volume} is of driver {driver}.", volume=volume.name, driver=driver)
     because.append(fact(volume, ("spec", "csi", "driver"), text))
     if not error:
-        sentence = f"Volume {volume.name} is not attached to {name} yet: {driver} is attaching it."
-        why = "If this does not change, the attacher of the driver is not running."
+        sentence = say(
+            "Volume {volume} is not attached to {name} yet: {driver} is attaching it.",
+            volume=volume.name,
+            name=name,
+            driver=driver,
+        )
+        why = say("If this does not change, the attacher of the driver is not running.")
         return cause(ATTACHER, sentence, because, why=why, severity="delays")
-    sentence = f"The driver {driver} fails to attach volume {volume.name} to {name}."
-    why = "The attach is tried again with a growing delay; the Event has the driver's error."
-    event = scene.event(pod, "FailedAttachVolume") or f"FailedAttachVolume: {error}"
+    sentence = say(
+        "The driver {driver} fails to attach volume {volume} to {name}.",
+        driver=driver,
+        volume=volume.name,
+        name=name,
+    )
+    why = say("The attach is tried again with a growing delay; the Event has the driver's error.")
+    event = scene.event(pod, "FailedAttachVolume") or say(
+        "FailedAttachVolume: {error}", error=error
+    )
     return cause(ATTACHER, sentence, because, why=why, event=event)
 
 
 def _multi_attach(
     scene: Scene, pod: Pod, volume: PersistentVolume, elsewhere: list[ApiObject]
 ) -> Cause:
-    modes = ", ".join(volume.access_modes)
+    modes = enumerated(volume.access_modes)
     because = [
         fact(
             volume,
             ("spec", "accessModes"),
-            f"Volume {volume.name} is {modes}: it can be attached to one node at a time.",
+            say(
+                "Volume {volume} is {modes}: it can be attached to one node at a time.",
+                volume=volume.name,
+                modes=modes,
+            ),
         )
     ]
     nodes: list[str] = []
@@ -160,22 +224,37 @@ def _multi_attach(
     for attachment in elsewhere:
         name = str(attachment.spec.get("nodeName"))
         nodes.append(name)
-        text = f"Volume {volume.name} is attached to {name}."
+        text = say("Volume {volume} is attached to {name}.", volume=volume.name, name=name)
         because.append(fact(attachment, ("spec", "nodeName"), text, compared_with=pod.node_name))
     for other in scene.pods(pod.namespace):
         shares = set(other.claim_names) & set(pod.claim_names)
         if other.key != pod.key and other.node_name in nodes and shares:
             holders.append(other)
-            text = f"Pod {other.key}{owner_text(other)} on {other.node_name} uses it."
+            text = say(
+                "Pod {pod} on {node} uses it.",
+                pod=pod_and_owner(other),
+                node=other.node_name,
+            )
             because.append(fact(other, ("spec", "nodeName"), text))
-    sentence = (
-        f"Multi-Attach: volume {volume.name} ({modes}) is attached to {listed(nodes)}, and pod "
-        f"{pod.name} is on {pod.node_name}."
+    sentence = say(
+        "Multi-Attach: volume {volume} ({modes}) is attached to {nodes}, and pod "
+        "{pod} is on {node_name}.",
+        volume=volume.name,
+        modes=modes,
+        nodes=listed(nodes),
+        pod=pod.name,
+        node_name=pod.node_name,
     )
     if holders:
-        sentence = (
-            f"Volume {volume.name} ({modes}) stays attached to {listed(nodes)} for pod "
-            f"{listed([each.name for each in holders], 2)}, and pod {pod.name} is on {pod.node_name}."
+        sentence = say(
+            "Volume {volume} ({modes}) stays attached to {nodes} for pod {value}, and "
+            "pod {pod} is on {node_name}.",
+            volume=volume.name,
+            modes=modes,
+            nodes=listed(nodes),
+            value=listed([each.name for each in holders], 2),
+            pod=pod.name,
+            node_name=pod.node_name,
         )
     rollout = _rollout_facts(scene, pod)
     because.extend(rollout)
@@ -186,20 +265,28 @@ def _multi_attach(
     return cause(ATTACHER, sentence, because, why=why, event=event)
 
 
-def _why_attached(scene: Scene, elsewhere: list[ApiObject], holders: list[Pod]) -> str:
+def _why_attached(scene: Scene, elsewhere: list[ApiObject], holders: list[Pod]) -> Sentence:
     """What keeps the volume on the other node."""
     name = str(elsewhere[0].spec.get("nodeName"))
     node = scene.node(name)
     if node is None:
-        return f"Node {name} is gone; the volume is detached six minutes after its last pod."
+        return say(
+            "Node {name} is gone; the volume is detached six minutes after its last pod.", name=name
+        )
     if not node.is_ready:
-        return (
-            f"Node {name} is not ready, so its kubelet does not unmount: the volume is detached six "
-            "minutes after its pod is gone, or at once with the taint out-of-service."
+        return say(
+            "Node {name} is not ready, so its kubelet does not unmount: the volume is "
+            "detached six minutes after its pod is gone, or at once with the taint "
+            "out-of-service.",
+            name=name,
         )
     if holders:
-        return f"Pod {holders[0].key} has to leave {name} before the volume can be detached."
-    return f"The volume is still to be detached from {name}."
+        return say(
+            "Pod {key} has to leave {name} before the volume can be detached.",
+            key=holders[0].key,
+            name=name,
+        )
+    return say("The volume is still to be detached from {name}.", name=name)
 
 
 def _rollout_facts(scene: Scene, pod: Pod) -> list[Fact]:

@@ -10,8 +10,9 @@ from engine.diagnosis.candidates import Candidate
 from engine.diagnosis.report import Cause
 from engine.diagnosis.subjects.scene import Scene, cause
 from engine.framework.explaining.amounts import format_amount
-from engine.framework.explaining.case import FEW, listed, owner_text
+from engine.framework.explaining.case import FEW, listed, pod_and_owner
 from engine.framework.explaining.fact import Fact, fact
+from engine.kernel.sentences import say
 from engine.kubelet.resizing import (
     IN_PROGRESS,
     INFEASIBLE,
@@ -47,19 +48,31 @@ def resize_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
     asked = format_amount(name, _requests(pod, name))
     if condition.get("reason") == INFEASIBLE:
         has = format_amount(name, node.allocatable_units.get(name, 0))
-        sentence = (
-            f"Pod {pod.key} asks for {asked} {name}; its node {node.name} has {has} in all, so the "
-            "resize is infeasible."
+        sentence = say(
+            "Pod {pod} asks for {asked} {name}; its node {node} has {has} in all, so "
+            "the resize is infeasible.",
+            pod=pod.key,
+            asked=asked,
+            name=name,
+            node=node.name,
+            has=has,
         )
-        why = "A pod cannot move to another node while it runs: it keeps what it has."
+        why = say("A pod cannot move to another node while it runs: it keeps what it has.")
         yield cause(KUBELET, sentence, because, why=why, event=event)
         return
     left = format_amount(name, _left(scene, pod, node, name))
-    sentence = (
-        f"Pod {pod.key} asks for {asked} {name}; the other pods on its node {node.name} leave it "
-        f"{left}, so the resize is deferred."
+    sentence = say(
+        "Pod {pod} asks for {asked} {name}; the other pods on its node {node} "
+        "leave it {left}, so the resize is deferred.",
+        pod=pod.key,
+        asked=asked,
+        name=name,
+        node=node.name,
+        left=left,
     )
-    why = "The kubelet tries it again when a pod there ends or shrinks, and every three minutes."
+    why = say(
+        "The kubelet tries it again when a pod there ends or shrinks, and every three minutes."
+    )
     yield cause(KUBELET, sentence, because, why=why, severity="delays", event=event)
 
 
@@ -74,9 +87,15 @@ def resize_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
         for other in _holders(scene, pod, node, next(iter(short), "cpu"))[:_TRIED]:
             yield Candidate(
                 kind="pod",
-                text=f"Delete pod {other.key} on {node.name}, which takes the room",
+                text=say(
+                    "Delete pod {other} on {node}, which takes the room",
+                    other=other.key,
+                    node=node.name,
+                ),
                 command=Command(verb="delete", object=other.id),
-                note="What that pod does ends; a workload starts another one, maybe elsewhere.",
+                note=say(
+                    "What that pod does ends; a workload starts another one, maybe elsewhere."
+                ),
             )
     room = {name: _left(scene, pod, node, name) for name in short}
     smaller = _within(pod, room)
@@ -84,9 +103,9 @@ def resize_changes(scene: Scene, pod: Pod) -> Iterator[Candidate]:
         amounts = listed([f"{format_amount(name, left)} {name}" for name, left in room.items()])
         yield Candidate(
             kind="resize",
-            text=f"Ask for no more than {amounts} for pod {pod.key}",
+            text=say("Ask for no more than {amounts} for pod {pod}", amounts=amounts, pod=pod.key),
             command=Command(verb="resize", object=pod.id, patch=smaller),
-            note="It then has less than it was to get.",
+            note=say("It then has less than it was to get."),
         )
 
 
@@ -130,28 +149,56 @@ def _asked(pod: Pod) -> Iterator[Fact]:
         given = section(status, "allocatedResources")
         for name in RESIZABLE:
             if name in requests and requests[name] != given.get(name, requests[name]):
-                who = f"container {container.get('name')}"
+                own = container.get("name")
                 path = ("spec", "containers", place, "resources", "requests", name)
-                text = f"{who.capitalize()} asks for {requests[name]} {name}."
+                text = say(
+                    "Container {container} asks for {amount} {resource}.",
+                    container=own,
+                    amount=requests[name],
+                    resource=name,
+                )
                 yield fact(pod, path, text, compared_with=given[name])
                 path = ("status", "containerStatuses", where, "allocatedResources", name)
-                yield fact(pod, path, f"Its node has given {who} {given[name]} {name}.")
+                yield fact(
+                    pod,
+                    path,
+                    say(
+                        "Its node has given container {container} {amount} {resource}.",
+                        container=own,
+                        amount=given[name],
+                        resource=name,
+                    ),
+                )
 
 
 def _node_facts(scene: Scene, pod: Pod, node: Node, short: list[str]) -> Iterator[Fact]:
     for name in short:
         has = format_amount(name, node.allocatable_units.get(name, 0))
         path = ("status", "allocatable", name)
-        yield fact(node, path, f"Node {node.name} has {has} {name} allocatable.")
+        yield fact(
+            node,
+            path,
+            say("Node {node} has {has} {name} allocatable.", node=node.name, has=has, name=name),
+        )
         for other in _holders(scene, pod, node, name)[:FEW]:
             amount = format_amount(name, _held(other, name))
-            text = f"Pod {other.key}{owner_text(other)} on {node.name} holds {amount} {name}."
+            text = say(
+                "Pod {pod} on {node} holds {amount} {resource}.",
+                pod=pod_and_owner(other),
+                node=node.name,
+                amount=amount,
+                resource=name,
+            )
             yield fact(other, ("spec", "nodeName"), text)
 
 
 def _condition_fact(pod: Pod, condition: Manifest) -> Fact:
     place = items(pod.status, "conditions").index(condition)
-    text = f"The kubelet says {condition.get('reason')}: {condition.get('message')}."
+    text = say(
+        "The kubelet says {reason}: {message}.",
+        reason=condition.get("reason"),
+        message=condition.get("message"),
+    )
     return fact(pod, ("status", "conditions", place, "message"), text)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from engine.diagnosis.observed.evidence import Evidence, condition, entity, key_of
 from engine.diagnosis.triage.drawn import Happening
 from engine.diagnosis.triage.report import Group
+from engine.kernel.sentences import say
 from engine.objects.objects import Manifest
 
 # How long before a wait began, and after, something may have happened that has to do with it.
@@ -49,17 +50,24 @@ def _is_about(evidence: Evidence, at: str, since: str) -> bool:
 def _of_objects(evidence: Evidence, objects: Iterable[Manifest]) -> Iterator[Happening]:
     for each in objects:
         created = str(each["metadata"].get("creationTimestamp") or "")
-        yield Happening(at=created, text=f"{_name(each)} created")
+        yield Happening(at=created, text=say("{name} created", name=_name(each)))
         for event in evidence.events(each, "ScalingReplicaSet"):
             match = _SCALED.search(event.message)
             if match is not None:
-                was = f" from {match[1]}" if match[1] else ""
-                yield Happening(at=event.last, text=f"{_name(each)} scaled{was} to {match[2]}")
+                text = say("{name} scaled to {replicas}", name=_name(each), replicas=match[2])
+                if match[1]:
+                    text = say(
+                        "{name} scaled from {old} to {replicas}",
+                        name=_name(each),
+                        old=match[1],
+                        replicas=match[2],
+                    )
+                yield Happening(at=event.last, text=text)
 
 
 def _of_nodes(evidence: Evidence) -> Iterator[Happening]:
     for node in evidence.all("Node"):
-        text = f"node {key_of(node)} not ready"
+        text = say("node {key_of} not ready", key_of=key_of(node))
         ready = condition(node, "Ready")
         if ready is not None and ready.get("status") != "True":
             yield Happening(at=str(ready.get("lastTransitionTime") or ""), text=text)

@@ -9,6 +9,7 @@ from engine.diagnosis.observed.evidence import Evidence, is_ready, is_under_way
 from engine.diagnosis.triage.drawn import Finding
 from engine.diagnosis.triage.report import Group
 from engine.diagnosis.triage.stuck.controllers import ready_pods
+from engine.kernel.sentences import Phrase, Sentence, grouped, phrase, say, verbatim
 from engine.objects.manifest_parts import section, wanted_pods
 from engine.objects.objects import Manifest
 
@@ -19,11 +20,26 @@ def looked_for(evidence: Evidence) -> tuple[Finding, ...]:
     """How many objects of each kind are as they should be, as their own status says."""
     workloads = [each for kind in _WORKLOADS for each in evidence.all(kind)]
     rows = (
-        _share("Pods", evidence.pods_under_way, _runs, "run"),
-        _share("Nodes", evidence.all("Node"), is_ready, "are ready"),
-        _share("Workloads", workloads, _is_complete, "have all their pods"),
-        _share("Claims", evidence.all("PersistentVolumeClaim"), _is_bound, "are bound"),
-        _share("Attachments", evidence.all("VolumeAttachment"), _is_attached, "are attached"),
+        _share(say("Pods"), evidence.pods_under_way, _runs, phrase("{count} of {all} run")),
+        _share(say("Nodes"), evidence.all("Node"), is_ready, phrase("{count} of {all} are ready")),
+        _share(
+            say("Workloads"),
+            workloads,
+            _is_complete,
+            phrase("{count} of {all} have all their pods"),
+        ),
+        _share(
+            say("Claims"),
+            evidence.all("PersistentVolumeClaim"),
+            _is_bound,
+            phrase("{count} of {all} are bound"),
+        ),
+        _share(
+            say("Attachments"),
+            evidence.all("VolumeAttachment"),
+            _is_attached,
+            phrase("{count} of {all} are attached"),
+        ),
     )
     return tuple(each for each in rows if each is not None)
 
@@ -35,7 +51,7 @@ def not_counted(evidence: Evidence, groups: Iterable[Group]) -> tuple[Finding, .
     found = (evidence.find("Pod", key) for key in keys)
     held = [pod for pod in found if pod is not None and is_under_way(pod)]
     return tuple(
-        Finding(what=what, found=f"{count(evidence.pods_under_way) - count(held):,}")
+        Finding(what=what, found=verbatim(grouped(count(evidence.pods_under_way) - count(held))))
         for what, count in _GOING_ON.items()
     )
 
@@ -49,20 +65,20 @@ def _starting(pods: list[Manifest]) -> int:
 
 
 # How many of some pods do what.
-_GOING_ON: Final[dict[str, Callable[[list[Manifest]], int]]] = {
-    "Pods that go on": len,
-    "Ending, within their grace": _ending,
-    "Starting on their node": _starting,
+_GOING_ON: Final[dict[Sentence, Callable[[list[Manifest]], int]]] = {
+    say("Pods that go on"): len,
+    say("Ending, within their grace"): _ending,
+    say("Starting on their node"): _starting,
 }
 
 
 def _share(
-    what: str, objects: Iterable[Manifest], is_well: Callable[[Manifest], bool], verb: str
+    what: Sentence, objects: Iterable[Manifest], is_well: Callable[[Manifest], bool], said: Phrase
 ) -> Finding | None:
     found = [is_well(each) for each in objects]
     if not found:
         return None
-    return Finding(what=what, found=f"{sum(found):,} of {len(found):,} {verb}")
+    return Finding(what=what, found=said.say(count=grouped(sum(found)), all=grouped(len(found))))
 
 
 def _runs(pod: Manifest) -> bool:

@@ -15,15 +15,16 @@ from engine.diagnosis.world import World
 from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.case import listed
 from engine.framework.explaining.manifests import CORDON_TAINT
+from engine.kernel.sentences import NOTHING, Sentence, in_turn, say
 
 # A page names no more, and in a large cluster each group would carry every name.
 _MOST_NAMES: Final = 100
 _TAINT: Final = "untolerated taint "
 # What the taints of the node lifecycle controller and of a cordon say about a node.
 _STATES: Final = {
-    "node.kubernetes.io/unreachable": "unreachable",
-    "node.kubernetes.io/not-ready": "not ready",
-    CORDON_TAINT: "cordoned",
+    "node.kubernetes.io/unreachable": say("unreachable"),
+    "node.kubernetes.io/not-ready": say("not ready"),
+    CORDON_TAINT: say("cordoned"),
 }
 # Filters that refuse a node, each with what it says.
 _Rules = tuple[tuple[str, str], ...]
@@ -37,7 +38,7 @@ def nodes_by_reason(deciding: Deciding, held: Held) -> tuple[NodesByReason, ...]
     first, table = held.classes[0], deciding.cluster.handle.table
     everything = table.names(table.active.tolist())
     if first.world is None:
-        return _together("not looked at", everything, first)
+        return _together(say("not looked at"), everything, first)
     if first.fits:
         return ()
     closest = _closest(held, first)
@@ -50,7 +51,7 @@ def nodes_by_reason(deciding: Deciding, held: Held) -> tuple[NodesByReason, ...]
     return tuple(sorted(found, key=_closest_first))
 
 
-def _together(reason: str, names: Sequence[str], found: PodClass) -> tuple[NodesByReason, ...]:
+def _together(reason: Sentence, names: Sequence[str], found: PodClass) -> tuple[NodesByReason, ...]:
     if not names:
         return ()
     shown = tuple(names[:_MOST_NAMES])
@@ -105,13 +106,13 @@ def _shown(found: PodClass, names: list[str], closest: Check | None) -> NodesByR
         nodes=tuple(names[:_MOST_NAMES]),
         count=len(names),
         is_closest=closest is not None,
-        detail=_has(found, names, closest) if closest is not None else "",
+        detail=_has(found, names, closest) if closest is not None else NOTHING,
         check=closest if is_measured else None,
         pod=found.pod.key,
     )
 
 
-def _reason(found: PodClass, names: list[str], looked_at: list[Refused]) -> str:
+def _reason(found: PodClass, names: list[str], looked_at: list[Refused]) -> Sentence:
     """What refuses there: the words of the filters, or upstream's where no node was looked at."""
     if not looked_at:
         reasons = {
@@ -120,34 +121,40 @@ def _reason(found: PodClass, names: list[str], looked_at: list[Refused]) -> str:
             if names[0] in cause.nodes
             for reason in cause.reasons
         }
-        return "; ".join(reasons)
+        return in_turn(list(reasons))
     texts = list(dict.fromkeys(_text(each) for each in looked_at))
     if len(texts) == 1:
         return texts[0]
-    return f"closest is {looked_at[0].node}: {texts[0]}"
+    return say("closest is {node}: {faults}", node=looked_at[0].node, faults=texts[0])
 
 
-def _text(refused: Refused) -> str:
+def _text(refused: Refused) -> Sentence:
     texts = (_short_taint(each.detail.text) for each in refused.obstacles)
-    return "; ".join(dict.fromkeys(texts))
+    return in_turn(list(dict.fromkeys(texts)))
 
 
-def _short_taint(text: str) -> str:
+def _short_taint(text: Sentence) -> Sentence:
     """A taint by its key alone; those of sick nodes say what the nodes are."""
     if not text.startswith(_TAINT):
         return text
     key = text.removeprefix(_TAINT).partition(":")[0].partition("=")[0]
-    return _STATES.get(key, f"taint {key}")
+    return _STATES.get(key, say("taint {key}", key=key))
 
 
-def _has(found: PodClass, names: list[str], closest: Check) -> str:
+def _has(found: PodClass, names: list[str], closest: Check) -> Sentence:
     """What the nodes have of what is measured there, else of special resources that are wanted."""
     if closest.allocatable is not None and closest.free is not None and closest.node in names:
         used, whole = (
             format_amount(closest.unit, amount)
             for amount in (closest.allocatable - closest.free, closest.allocatable)
         )
-        return f"{used} of {whole} {closest.unit} requested on {closest.node}"
+        return say(
+            "{used} of {whole} {unit} requested on {node}",
+            used=used,
+            whole=whole,
+            unit=closest.unit,
+            node=closest.node,
+        )
     world = found.world
     assert world is not None
     rows = [world.table.rows[name] for name in names]
@@ -155,13 +162,18 @@ def _has(found: PodClass, names: list[str], closest: Check) -> str:
     return listed([each for each in parts if each])
 
 
-def _free(world: World, rows: Sequence[int], name: str) -> str:
+def _free(world: World, rows: Sequence[int], name: str) -> Sentence:
     """How much of a resource is free on the nodes; "" where they have none."""
     whole = sum(world.table.node(row).allocatable_units.get(name, 0) for row in rows)
     used = sum(world.table.requested_at(row).get(name, 0) for row in rows)
     if not whole:
-        return ""
-    return f"{format_amount(name, whole - used)} of {format_amount(name, whole)} {name} free"
+        return NOTHING
+    return say(
+        "{free} of {whole} {resource} free",
+        free=format_amount(name, whole - used),
+        whole=format_amount(name, whole),
+        resource=name,
+    )
 
 
 def _closest_first(found: NodesByReason) -> tuple[bool, int, str]:

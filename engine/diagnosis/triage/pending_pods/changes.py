@@ -16,6 +16,7 @@ from engine.diagnosis.triage.pending_pods.more_nodes import more_nodes
 from engine.diagnosis.triage.pending_pods.proposals import proposed
 from engine.diagnosis.triage.pending_pods.trying import offered, placed
 from engine.diagnosis.triage.report import Change
+from engine.kernel.sentences import NOTHING
 from engine.objects.objects import Manifest
 
 _MOST_OFFERED: Final = 6
@@ -76,7 +77,7 @@ def served_by(held: Held, scheduler: str) -> GroupChange:
 
 
 def _for_all(held: Held, fields: Manifest) -> GroupChange:
-    return GroupChange("", "", fields=dict.fromkeys(range(len(held.classes)), fields))
+    return GroupChange("", NOTHING, fields=dict.fromkeys(range(len(held.classes)), fields))
 
 
 def placed_by(trials: Trials, held: Held, change: GroupChange) -> int:

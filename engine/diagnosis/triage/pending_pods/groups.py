@@ -8,19 +8,30 @@ from typing import Final
 
 from engine.diagnosis.causes import Obstacle
 from engine.diagnosis.explaining import family_of
+from engine.diagnosis.headline import headline_of_pods
 from engine.diagnosis.observed.evidence import Evidence, condition, key_of
 from engine.diagnosis.report import Cause, named
 from engine.diagnosis.triage.deciding import Deciding
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.pending_pods.held import Held, containers_of, leaving_for, was_refused
 from engine.diagnosis.triage.pending_pods.proposals import SELF_REMOVED
 from engine.diagnosis.triage.pending_pods.signatures import device_classes
 from engine.diagnosis.triage.report import Group, counted
-from engine.diagnosis.triage.stuck.controllers import behind, owners_text, stale_lease
+from engine.diagnosis.triage.stuck.controllers import (
+    IS_SCHEDULER,
+    IS_THEIR_DRIVER,
+    OPENS_GATE,
+    REMOVES,
+    behind,
+    owners_text,
+    stale_lease,
+)
 from engine.diagnosis.triage.stuck.explained import Explained, facts_of
 from engine.diagnosis.triage.stuck.nodes import Broken
 from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.case import listed
 from engine.framework.explaining.manifests import CONDITION, HOSTNAME, REQUIRED
+from engine.kernel.sentences import NOTHING, Sentence, grouped, say, say_count, together
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Pod
 from engine.objects.selectors import LabelSelector
@@ -46,7 +57,7 @@ def pending_group(
     observed = observed_of(evidence, pods)
     return Group(
         kind="pending",
-        cause=f"{explained.cause} {_foreseen(deciding, explained.cause)}".rstrip(),
+        cause=together(explained.cause, _foreseen(deciding, explained.cause)),
         by=explained.by,
         observed=observed,
         predicted=_predicted(deciding, held),
@@ -62,14 +73,22 @@ def pending_group(
     )
 
 
-def _foreseen(deciding: Deciding, cause: str) -> str:
+def _foreseen(deciding: Deciding, cause: str) -> Sentence:
     """Which of the pods that a cause names are only about to be where it says that they are."""
     said = set(_KEY.findall(cause))
-    ahead = [f"{key} on {node}" for key, node in deciding.foreseen.items() if key in said]
+    ahead = [
+        say("{key} on {node}", key=key, node=node)
+        for key, node in deciding.foreseen.items()
+        if key in said
+    ]
     if not ahead:
-        return ""
-    verb = "has no node yet and is" if len(ahead) == 1 else "have no node yet and are"
-    return f"{listed(ahead)} {verb} counted there: no refusal is known so far."
+        return NOTHING
+    return say_count(
+        "{pods} has no node yet and is counted there: no refusal is known so far.",
+        "{pods} have no node yet and are counted there: no refusal is known so far.",
+        len(ahead),
+        pods=listed(ahead),
+    )
 
 
 def awaited_nodes(held: Held, broken: Mapping[str, Broken]) -> list[str]:
@@ -95,20 +114,31 @@ def _since(evidence: Evidence, pod: Pod) -> str:
     return since_of(found) if found is not None else ""
 
 
-def observed_of(evidence: Evidence, pods: Sequence[Pod]) -> str:
+def observed_of(evidence: Evidence, pods: Sequence[Pod]) -> Sentence:
     """What the files say of the pods' scheduling: the newest Event, or else the condition."""
     events = [each for pod in pods for each in evidence.events(pod.raw, "FailedScheduling")]
     if events:
         newest = max(events, key=_last)
         about = len({each.key for each in events})
         count = sum(each.count for each in events)
-        times = f"×{count} on {counted(about, 'pod')}, last {newest.last}"
-        return f"Event FailedScheduling {times}: {newest.message}"
+        return say(
+            "Event FailedScheduling ×{times} on {pods}, last {last}: {message}",
+            times=count,
+            pods=counted(about, "pod"),
+            last=newest.last,
+            message=newest.message,
+        )
     for pod in pods:
         found = condition(pod.raw, "PodScheduled")
         if found is not None and found.get("status") == "False":
-            text = f"Condition PodScheduled is False, {found.get('reason')}"
-            return f"{text}: {found.get('message')}" if found.get("message") else text
+            reason, message = found.get("reason"), found.get("message")
+            if not message:
+                return say("Condition PodScheduled is False, {reason}", reason=reason)
+            return say(
+                "Condition PodScheduled is False, {reason}: {message}",
+                reason=reason,
+                message=message,
+            )
     phases = {
         str(phase): None
         for pod in pods
@@ -116,25 +146,37 @@ def observed_of(evidence: Evidence, pods: Sequence[Pod]) -> str:
         and (phase := section(seen, "status").get("phase"))
     }
     if not phases:
-        return ""
-    return f"Phase {listed(list(phases))}; no condition and no Event of {'it' if len(pods) == 1 else 'them'}."
+        return NOTHING
+    return say_count(
+        "Phase {phases}; no condition and no Event of it.",
+        "Phase {phases}; no condition and no Event of them.",
+        len(pods),
+        phases=listed(list(phases)),
+    )
 
 
 def _last(event: object) -> str:
     return str(getattr(event, "last", ""))
 
 
-def _who(held: Held) -> str:
+def _who(held: Held) -> Sentence:
     """ "The 10 pods of deployment ml/embed"."""
     pods, workloads = held.pods, held.workloads
-    number = "The pod" if len(pods) == 1 else f"The {len(pods):,} pods"
     if not workloads:
-        return f"{number} {listed([pod.key for pod in pods], 3)}"
-    return f"{number} of {owners_text(workloads)}"
-
-
-def _verb(held: Held, one: str, several: str) -> str:
-    return one if len(held.pods) == 1 else several
+        return say_count(
+            "The pod {pods}",
+            "The {count} pods {pods}",
+            len(pods),
+            pods=listed([pod.key for pod in pods], 3),
+            count=grouped(len(pods)),
+        )
+    return say_count(
+        "The pod of {workloads}",
+        "The {count} pods of {workloads}",
+        len(pods),
+        workloads=owners_text(workloads),
+        count=grouped(len(pods)),
+    )
 
 
 # -- gates and schedulers --------------------------------------------------------------------------
@@ -144,20 +186,26 @@ def _gated(evidence: Evidence, held: Held) -> Explained:
     """Who holds a gate, and why, as far as its objects say."""
     gates = held.pods[0].scheduling_gates
     gate = gates[0]
-    text = f"{_who(held)} {_verb(held, 'is', 'are')} held by the scheduling gate {listed(gates)}."
+    text = say_count(
+        "{pods} is held by the scheduling gate {gates}.",
+        "{pods} are held by the scheduling gate {gates}.",
+        len(held.pods),
+        pods=_who(held),
+        gates=listed(gates),
+    )
     why, by = _why_gated(evidence, held)
     if why:
-        text = f"{text} {why}"
+        text = together(text, why)
     owner = behind(evidence, gate, "controller", "manager")
     facts = [by.replace(" ", "/", 1)] if by else []
     if owner is not None:
-        text = f"{text} {owner.said(evidence, 'opens it')}"
+        text = together(text, owner.said(evidence, OPENS_GATE))
         if not owner.is_running:
             by = owner.name
-    return Explained(text, by or f"gate {gate}", facts=(*facts, *facts_of(owner)))
+    return Explained(text, by or known_as("gate", gate), facts=(*facts, *facts_of(owner)))
 
 
-def _why_gated(evidence: Evidence, held: Held) -> tuple[str, str]:
+def _why_gated(evidence: Evidence, held: Held) -> tuple[Sentence, str]:
     """What the objects that belong to the pods say: Kueue's Workloads, and their ClusterQueue."""
     for pod in held.pods:
         for each in evidence.all("Workload.kueue.x-k8s.io"):
@@ -168,19 +216,23 @@ def _why_gated(evidence: Evidence, held: Held) -> tuple[str, str]:
             found = condition(each, "QuotaReserved") or condition(each, "Admitted")
             message = str(found.get("message") or "") if found is not None else ""
             queue, text = _cluster_queue(evidence, each)
-            said = f"Its Workload says: {message}." if message else ""
-            return f"{text} {said}".strip(), f"clusterqueue {queue}" if queue else ""
-    return "", ""
+            said = say("Its Workload says: {message}.", message=message) if message else NOTHING
+            return together(text, said), known_as("clusterqueue", queue) if queue else ""
+    return NOTHING, ""
 
 
-def _cluster_queue(evidence: Evidence, workload: Manifest) -> tuple[str, str]:
+def _cluster_queue(evidence: Evidence, workload: Manifest) -> tuple[str, Sentence]:
     """The ClusterQueue that a Workload of Kueue waits in, and how much of its quota is used."""
     name = str(section(workload, "spec").get("queueName") or "")
     local = evidence.find("LocalQueue", f"{workload['metadata'].get('namespace')}/{name}")
     queue = str(section(local, "spec").get("clusterQueue") or "") if local is not None else ""
     found = evidence.find("ClusterQueue", queue) if queue else None
     if found is None:
-        text = f"Kueue's LocalQueue {name} is not in the files." if name and local is None else ""
+        text = (
+            say("Kueue's LocalQueue {name} is not in the files.", name=name)
+            if name and local is None
+            else NOTHING
+        )
         return queue, text
     used = {
         (str(flavor.get("name")), str(each.get("name"))): str(each.get("total"))
@@ -188,30 +240,60 @@ def _cluster_queue(evidence: Evidence, workload: Manifest) -> tuple[str, str]:
         for each in items(flavor, "resources")
     }
     parts = [
-        f"{used.get((str(flavor.get('name')), str(each.get('name'))), '0')} of "
-        f"{each.get('nominalQuota')} {each.get('name')} (flavor {flavor.get('name')})"
+        say(
+            "{used} of {quota} {resource} (flavor {flavor})",
+            used=used.get((str(flavor.get("name")), str(each.get("name"))), "0"),
+            quota=each.get("nominalQuota"),
+            resource=each.get("name"),
+            flavor=flavor.get("name"),
+        )
         for group in items(section(found, "spec"), "resourceGroups")
         for flavor in items(group, "flavors")
         for each in items(flavor, "resources")
     ]
-    return queue, f"Kueue's ClusterQueue {queue} has used {listed(parts)} of its quota."
+    return queue, say(
+        "Kueue's ClusterQueue {queue} has used {parts} of its quota.",
+        queue=queue,
+        parts=listed(parts),
+    )
 
 
 def _unserved(evidence: Evidence, deciding: Deciding, held: Held) -> Explained:
     """A scheduler that does not work, or that is not in the files."""
     name = held.pods[0].scheduler_name
-    text = f"{_who(held)} {_verb(held, 'names', 'name')} the scheduler {name} (spec.schedulerName)"
     known = listed(sorted(deciding.algorithms))
     owner = behind(evidence, name, "scheduler")
     if owner is None:
-        rest = f"no workload in the files looks like it, and {known} leaves such pods alone"
-        return Explained(f"{text}; {rest}.", f"scheduler {name}")
-    text = (
-        f"{text}, and {known} leaves such pods alone. {owner.said(evidence, 'is that scheduler')}"
+        text = say_count(
+            "{pods} names the scheduler {name} (spec.schedulerName); no workload in the files looks "
+            "like it, and {schedulers} leaves such pods alone.",
+            "{pods} name the scheduler {name} (spec.schedulerName); no workload in the files looks "
+            "like it, and {schedulers} leaves such pods alone.",
+            len(held.pods),
+            pods=_who(held),
+            name=name,
+            schedulers=known,
+        )
+        return Explained(text, known_as("scheduler", name))
+    text = say_count(
+        "{pods} names the scheduler {name} (spec.schedulerName), and {schedulers} leaves such pods "
+        "alone.",
+        "{pods} name the scheduler {name} (spec.schedulerName), and {schedulers} leaves such pods "
+        "alone.",
+        len(held.pods),
+        pods=_who(held),
+        name=name,
+        schedulers=known,
     )
+    text = together(text, owner.said(evidence, IS_SCHEDULER))
     if owner.is_running:
-        text = f"{text} It has not placed them: look at its log and its permissions."
-    text = f"{text} {stale_lease(evidence, owner.workload)}".strip()
+        text = together(
+            text,
+            say(
+                "It has not placed them: look at its log and its permissions.",
+            ),
+        )
+    text = together(text, stale_lease(evidence, owner.workload))
     return Explained(text, owner.name, facts=facts_of(owner))
 
 
@@ -223,11 +305,19 @@ def _nominated(evidence: Evidence, deciding: Deciding, held: Held) -> Explained:
     node = held.signature[1]
     leaving = {pod.key: pod for each in held.pods for pod in leaving_for(deciding, each)}
     names = listed(list(leaving), 4)
-    several = len(leaving) > 1
     left = max(grace_left(evidence, pod) for pod in leaving.values())
-    text = f"{_who(held)} {_verb(held, 'waits', 'wait')} for {names} (terminating) to end on {node}, to which "
-    text += f"{_verb(held, 'it is', 'they are')} nominated: {grace_text(left, several=several)}."
-    return Explained(text, f"pod {next(iter(leaving))}")
+    text = say_count(
+        "{pods} waits for {leaving} (terminating) to end on {node}, to which it is nominated: "
+        "{grace}.",
+        "{pods} wait for {leaving} (terminating) to end on {node}, to which they are nominated: "
+        "{grace}.",
+        len(held.pods),
+        pods=_who(held),
+        leaving=names,
+        node=node,
+        grace=grace_text(left, len(leaving)),
+    )
+    return Explained(text, known_as("pod", next(iter(leaving))))
 
 
 def grace_left(evidence: Evidence, pod: Pod) -> int:
@@ -235,13 +325,22 @@ def grace_left(evidence: Evidence, pod: Pod) -> int:
     return -evidence.age_seconds(pod.deletion_timestamp)
 
 
-def grace_text(left: int, *, several: bool) -> str:
-    """How much of a grace period is left, in words."""
-    whose = "their" if several else "its"
+def grace_text(left: int, pods: int) -> Sentence:
+    """How much of the grace period of some pods is left, in words."""
     if left > 0:
-        return f"{left} s of {whose} grace period are left"
+        return say_count(
+            "{left} s of its grace period are left",
+            "{left} s of their grace period are left",
+            pods,
+            left=left,
+        )
     over = f"{-left // 60} min" if left <= -60 else f"{-left} s"
-    return f"{whose} grace period was over {over} before"
+    return say_count(
+        "its grace period was over {time} before",
+        "their grace period was over {time} before",
+        pods,
+        time=over,
+    )
 
 
 # -- refusals --------------------------------------------------------------------------------------
@@ -264,7 +363,7 @@ _SHARED_KINDS: Final = ("PersistentVolumeClaim", "StorageClass", "ResourceQuota"
 
 def _is_condition(obstacle: Obstacle) -> bool:
     """Whether it is the taint of a condition, which goes when the node is ready again."""
-    return f"taint {CONDITION}" in obstacle.detail.text
+    return known_as("taint", CONDITION) in obstacle.detail.text
 
 
 def _refused(evidence: Evidence, held: Held) -> Explained:
@@ -289,15 +388,23 @@ def unplayed_claims(held: Held) -> list[str]:
 def _unplayed_devices(evidence: Evidence, held: Held) -> Explained:
     """Pods that ask for devices where allocation is not played: what the files say of these."""
     claims = listed(unplayed_claims(held), 3)
-    text = (
-        f"{_who(held)} {_verb(held, 'asks', 'ask')} for devices (resource claim {claims}), which kscope "
-        "does not allocate in this version; without them a node would take "
-        f"{_verb(held, 'it', 'them')}."
+    text = say_count(
+        "{pods} asks for devices (resource claim {claims}), which kscope does not allocate in this "
+        "version; without them a node would take it.",
+        "{pods} ask for devices (resource claim {claims}), which kscope does not allocate in this "
+        "version; without them a node would take them.",
+        len(held.pods),
+        pods=_who(held),
+        claims=claims,
     )
     if not evidence.has("ResourceSlice"):
-        text = f"{text} There is no ResourceSlice in the files: as far as they show, no driver has "
-        text += "published a device."
-    return Explained(text, f"resourceclaim {held.pods[0].namespace}/{claims}")
+        text = together(text, _NO_SLICES)
+    return Explained(text, known_as("resourceclaim", f"{held.pods[0].namespace}/{claims}"))
+
+
+_NO_SLICES: Final = say(
+    "There is no ResourceSlice in the files: as far as they show, no driver has published a device."
+)
 
 
 def _tainted(evidence: Evidence, held: Held) -> Explained:
@@ -309,39 +416,45 @@ def _tainted(evidence: Evidence, held: Held) -> Explained:
             continue
         owner = behind(evidence, domain, "agent", "node")
         if owner is not None:
-            text = f"{text} {owner.said(evidence, 'removes it')}"
+            text = together(text, owner.said(evidence, REMOVES))
             by = by if owner.is_running else f"{owner.name} ({by})"
             return Explained(text, by, facts=facts_of(owner))
     return Explained(text, by)
 
 
-def _refusal(held: Held) -> tuple[str, str]:
+def _refusal(held: Held) -> tuple[Sentence, str]:
     main, first = held.main, held.classes[0]
-    who = _who(held)
     if main is None or first.world is None:
-        text = f"{who} {_verb(held, 'fits', 'fit')} {first.fits} and {_verb(held, 'was', 'were')} "
-        return f"{text}refused before: something has changed since.", _workload_or_pod(held)
+        text = say_count(
+            "{pods} fits {node} and was refused before: something has changed since.",
+            "{pods} fit {node} and were refused before: something has changed since.",
+            len(held.pods),
+            pods=_who(held),
+            node=first.fits,
+        )
+        return text, _workload_or_pod(held)
     text = _said(held, main)
     family = held.signature[0]
     if family == "taint":
-        return f"{text} {_only_there(held, main)}".strip(), f"taint of {_nodes(main)}"
+        return together(text, _only_there(held, main)), f"taint of {_nodes(main)}"
     if family == "resources":
         nodes = _nodes(main)
         return text, _workload_or_pod(held) if held.signature[-1] in held.workloads else nodes
     if family == "affinity":
-        return f"{text} {_domains(held)}".strip(), _workload_or_pod(held)
+        return together(text, _domains(held)), _workload_or_pod(held)
     if family == "port":
         return _port(held, text)
     if family == "volume":
         left = held.signature[1:]
         is_few = 0 < len(left) <= len(main.nodes) and len(main.nodes) < len(first.world.table)
-        return text, f"node {listed(left)}" if is_few else _workload_or_pod(held)
+        return text, known_as("node", listed(left)) if is_few else _workload_or_pod(held)
     return text, _workload_or_pod(held)
 
 
-def _said(held: Held, main: Cause) -> str:
-    text, detail = f"{_who(held)} {_headline(held)}", _rule(main)
-    return f"{text} {detail}" if detail and detail not in text else text
+def _said(held: Held, main: Cause) -> Sentence:
+    text = headline_of_pods(held.classes[0].sentence, _who(held), len(held.pods))
+    detail = _rule(main)
+    return together(text, detail) if detail and detail not in text else text
 
 
 def _nodes(main: Cause) -> str:
@@ -351,32 +464,21 @@ def _nodes(main: Cause) -> str:
 def _workload_or_pod(held: Held) -> str:
     if held.workloads:
         return owners_text(held.workloads)
-    return f"pod {held.pods[0].key}"
+    return known_as("pod", held.pods[0].key)
 
 
-def _headline(held: Held) -> str:
-    """The first sentence of the diagnosis, with the pods as its subject."""
-    sentence = held.classes[0].sentence
-    if len(held.pods) > 1:
-        sentence = sentence.replace("Fits none of", "Fit none of", 1)
-        sentence = sentence.replace("Does not fit", "Do not fit", 1)
-    if not sentence.startswith(("Fit", "Do")):
-        return f"{_verb(held, 'finds', 'find')} no node: {sentence}"
-    return f"{sentence[:1].lower()}{sentence[1:]}"
-
-
-def _rule(main: Cause) -> str:
+def _rule(main: Cause) -> Sentence:
     """The rule of the pod that the cause is about, where it has one of its own."""
     facts = [each.text for each in main.because if each.text.startswith(("The pod", "Container"))]
-    return facts[0] if facts else ""
+    return facts[0] if facts else NOTHING
 
 
-def _only_there(held: Held, main: Cause) -> str:
+def _only_there(held: Held, main: Cause) -> Sentence:
     """Where only the tainted nodes have a resource that the pods ask for, that, and what is free."""
     world = held.classes[0].world
     assert world is not None
     wanted = dict(world.info().resources.fit.scalars)
-    sentences: list[str] = []
+    sentences: list[Sentence] = []
     for name in sorted(wanted):
         rows = [row for row, node in world.nodes() if name in node.allocatable]
         tainted = [row for row in rows if world.table.name(row) in main.nodes]
@@ -388,8 +490,14 @@ def _only_there(held: Held, main: Cause) -> str:
             for row in rows
         )
         amount = format_amount(name, free)
-        sentences.append(f"These are the only nodes with {name}, of which {amount} are free.")
-    return " ".join(sentences)
+        sentences.append(
+            say(
+                "These are the only nodes with {name}, of which {amount} are free.",
+                name=name,
+                amount=amount,
+            )
+        )
+    return together(*sentences)
 
 
 def _devices(evidence: Evidence, held: Held) -> Explained:
@@ -401,26 +509,27 @@ def _devices(evidence: Evidence, held: Held) -> Explained:
     drivers = sorted(
         {str(section(each, "spec").get("driver")) for each in evidence.all("ResourceSlice")}
     )
-    which = f"They ask for devices of DeviceClass {listed(classes)}."
+    which = say("They ask for devices of DeviceClass {classes}.", classes=listed(classes))
     slices = (
-        f"The files have ResourceSlices of {listed(drivers)}."
+        say("The files have ResourceSlices of {drivers}.", drivers=listed(drivers))
         if drivers
-        else (
-            "There is no ResourceSlice in the files: as far as they show, no driver has published a device."
-        )
+        else _NO_SLICES
     )
     owner = next(
         (found for name in classes if (found := behind(evidence, name, "driver", "dra"))), None
     )
-    parts, by = [_said(held, held.main), which, slices], f"deviceclass {listed(classes)}"
+    parts, by = (
+        [_said(held, held.main), which, slices],
+        known_as("deviceclass", listed(classes)),
+    )
     if owner is not None:
-        parts.append(owner.said(evidence, "is their driver"))
+        parts.append(owner.said(evidence, IS_THEIR_DRIVER))
         if not owner.is_running:
             by = f"{owner.name} ({by})"
-    return Explained(" ".join(parts), by, facts=facts_of(owner))
+    return Explained(together(*parts), by, facts=facts_of(owner))
 
 
-def _port(held: Held, text: str) -> tuple[str, str]:
+def _port(held: Held, text: Sentence) -> tuple[Sentence, str]:
     """Who holds the host port where the pods may go: the workload, where it is one."""
     world = held.classes[0].world
     assert world is not None
@@ -436,23 +545,23 @@ def _port(held: Held, text: str) -> tuple[str, str]:
             }
             if ports & set(wanted):
                 owner = info.pod.controller
-                found = f"pod {info.key}"
+                found = known_as("pod", info.key)
                 if owner is not None:
                     kind = str(owner.get("kind")).lower()
                     found = f"{kind} {info.pod.namespace}/{owner.get('name')}"
                 holders[found] = None
     if not holders:
         return text, _workload_or_pod(held)
-    who = listed(list(holders), 3)
-    by = f"{who} (host port {listed(wanted)})"
-    return f"{text} Host port {listed(wanted)} is taken by {who}.", by
+    who, ports = listed(list(holders), 3), listed(wanted)
+    taken = say("Host port {ports} is taken by {holders}.", ports=ports, holders=who)
+    return together(text, taken), f"{who} (host port {ports})"
 
 
-def _domains(held: Held) -> str:
+def _domains(held: Held) -> Sentence:
     """How many domains there are for pods that keep away from their own kind."""
     first = held.classes[0]
     assert first.world is not None
-    sentences: list[str] = []
+    sentences: list[Sentence] = []
     terms = items(section(first.pod.spec, "affinity", "podAntiAffinity"), REQUIRED)
     for term in terms:
         key = str(term.get("topologyKey"))
@@ -460,33 +569,42 @@ def _domains(held: Held) -> str:
         if key == HOSTNAME or not selector.matches(first.pod.labels):
             continue
         values = sorted({node.labels[key] for _, node in first.world.nodes() if key in node.labels})
-        number = counted(len(values), "domain")
         sentences.append(
-            f"{key} has {number} ({listed(values)}), and each may have one of these pods: more "
-            "replicas than that can never be placed."
+            say(
+                "{key} has {domains} ({values}), and each may have one of these pods: more "
+                "replicas than that can never be placed.",
+                key=key,
+                domains=counted(len(values), "domain"),
+                values=listed(values),
+            )
         )
-    return " ".join(sentences)
+    return together(*sentences)
 
 
 # -- what else it says -----------------------------------------------------------------------------
 
 
-def _predicted(deciding: Deciding, held: Held) -> str:
+def _predicted(deciding: Deciding, held: Held) -> Sentence:
     """What the model decides on the pods."""
     kind, first = held.signature[0], held.classes[0]
     if kind == "gate":
-        return "No scheduler looks at a pod that has a gate."
+        return say("No scheduler looks at a pod that has a gate.")
     if kind == "scheduler":
-        return f"Schedulers {listed(sorted(deciding.algorithms))} leave these pods alone."
+        return say(
+            "Schedulers {schedulers} leave these pods alone.",
+            schedulers=listed(sorted(deciding.algorithms)),
+        )
     if kind == "nominated":
-        return f"It is placed on {held.signature[1]} when they have ended."
+        return say("It is placed on {node} when they have ended.", node=held.signature[1])
     if kind == "fits" and unplayed_claims(held):
-        return "kscope keeps it pending: it does not allocate devices in this version."
+        return say("kscope keeps it pending: it does not allocate devices in this version.")
     if kind == "fits":
-        return f"It fits {first.fits} now."
+        return say("It fits {node} now.", node=first.fits)
     reasons = {reason: None for each in first.causes for reason in each.reasons}
     said = listed(list(reasons), 4)
-    return f"The same for all {len(held.pods)}: {said}." if len(held.pods) > 1 else f"{said}."
+    return say_count(
+        "{reasons}.", "The same for all {count}: {reasons}.", len(held.pods), reasons=said
+    )
 
 
 def _claims(evidence: Evidence, held: Held) -> list[str]:

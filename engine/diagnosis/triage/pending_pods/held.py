@@ -14,8 +14,10 @@ from engine.diagnosis.headline import headline
 from engine.diagnosis.observed.evidence import Evidence, condition
 from engine.diagnosis.report import Cause
 from engine.diagnosis.triage.deciding import Deciding, scheduling_spec
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.pending_pods.signatures import signature_of
 from engine.diagnosis.world import World
+from engine.kernel.sentences import NOTHING, Sentence, say
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node, PersistentVolume, Pod
 from engine.scheduler.cycle.decision.result import SCHEDULED
@@ -34,7 +36,7 @@ class PodClass:
     world: World | None = None
     refused: list[Refused] = field(default_factory=list[Refused])
     causes: list[Cause] = field(default_factory=list[Cause])
-    sentence: str = ""
+    sentence: Sentence = NOTHING
     # The node that would take the pods as things are; "" for none.
     fits: str = ""
 
@@ -55,13 +57,13 @@ class GroupChange:
     """One change: other fields of the specs of some workloads' pods, or other nodes."""
 
     kind: str
-    text: str
+    text: Sentence
     # The fields of the spec that are replaced, by the class that they are meant for.
     fields: Mapping[int, Manifest] = field(default_factory=dict[int, Manifest])
     objects: tuple[Node, ...] = ()
-    note: str = ""
-    loses: str = ""
-    shared: str = ""
+    note: Sentence = NOTHING
+    loses: Sentence = NOTHING
+    shared: Sentence = NOTHING
     # Whether pods that run are changed with it, because the rule is read from both sides.
     is_mutual: bool = False
 
@@ -142,7 +144,7 @@ def _diagnosed(
     decision = world.decide()
     if decision.result == SCHEDULED:
         found.fits = decision.node or ""
-        found.sentence = f"It fits {found.fits} as things are."
+        found.sentence = say("It fits {node} as things are.", node=found.fits)
         return ("fits", found.workload or pod.key), None
     outright = outright_cause(decision, world)
     most = _LOOKED_AT if len(world.table) > _MANY_NODES else len(world.table)
@@ -189,7 +191,8 @@ _RESERVED = ("node-role.kubernetes.io/", "node.kubernetes.io/", "CriticalAddonsO
 def _is_reserved(refused: Refused) -> bool:
     """Whether the node is kept for others or is broken, so that nobody means it for such pods."""
     return any(
-        any(f"taint {key}" in each.detail.text for key in _RESERVED) for each in refused.obstacles
+        any(known_as("taint", key) in each.detail.text for key in _RESERVED)
+        for each in refused.obstacles
     )
 
 

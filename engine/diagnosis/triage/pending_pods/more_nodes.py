@@ -18,6 +18,7 @@ from engine.diagnosis.triage.report import Change
 from engine.framework.explaining.manifests import (
     HOSTNAME,
 )
+from engine.kernel.sentences import NOTHING, Sentence, say, together
 from engine.objects.objects import Manifest, Node
 
 # Per kind, how many changes are tried for a class, and how many nodes at most are added.
@@ -38,7 +39,7 @@ def more_nodes(evidence: Evidence, trials: Trials, held: Held, *, is_needed: boo
         change, places = _enough_nodes(trials, held, new.candidate, places)
         obstacle = _not_made(pools, new, change.objects)
         change = replace(
-            change, shared=obstacle, note=f"{change.note} {_heard(evidence, held)}".strip()
+            change, shared=obstacle, note=together(change.note, _heard(evidence, held))
         )
         if not obstacle:
             return offered(evidence, trials, held, change, places)
@@ -46,11 +47,11 @@ def more_nodes(evidence: Evidence, trials: Trials, held: Held, *, is_needed: boo
     return offered(evidence, trials, held, *limited[0]) if limited else None
 
 
-def _not_made(pools: Pools, new: NewNode, nodes: Sequence[Node]) -> str:
+def _not_made(pools: Pools, new: NewNode, nodes: Sequence[Node]) -> Sentence:
     """Why the pool of the model does not make these nodes; "" for a model of no known pool."""
     pool = None if new.model is None else pools.of(new.model.raw)
     if pool is None:
-        return ""
+        return NOTHING
     wanted = new.difference
     if wanted.respects:
         taints = tuple({"key": each.key} for each in wanted.without)
@@ -60,11 +61,15 @@ def _not_made(pools: Pools, new: NewNode, nodes: Sequence[Node]) -> str:
     return pool.refusal(nodes[0], len(nodes))
 
 
-def _heard(evidence: Evidence, held: Held) -> str:
+def _heard(evidence: Evidence, held: Held) -> Sentence:
     """What an autoscaler has last said of the pods."""
     heard = [said for pod in held.pods if (said := said_by_autoscaler(evidence, pod.raw))]
     newest = max(heard, key=lambda each: each.last, default=None)
-    return f"The autoscaler says ({newest.last}): {newest.text}" if newest is not None else ""
+    return (
+        say("The autoscaler says ({last}): {text}", last=newest.last, text=newest.text)
+        if newest is not None
+        else NOTHING
+    )
 
 
 def _enough_nodes(
@@ -87,8 +92,8 @@ def _enough_nodes(
 def _with_nodes(held: Held, candidate: Candidate, number: int) -> GroupChange:
     text, note = candidate.text, candidate.note
     if number > 1:
-        text = text.replace("Add one more node", f"Add {number} nodes", 1)
-        note = f"It costs {number} machines, and the time to set them up."
+        text = text.of_number(number)
+        note = say("It costs {number} machines, and the time to set them up.", number=number)
     manifest = candidate.command.manifest or {}
     name = f"{manifest['metadata']['name']}-{held.number}"
     nodes = tuple(_named(manifest, f"{name}-{place}") for place in range(1, number + 1))

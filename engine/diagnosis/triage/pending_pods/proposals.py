@@ -20,6 +20,7 @@ from engine.framework.explaining.manifests import (
     taint_text,
 )
 from engine.framework.pods.pod_template import Taint
+from engine.kernel.sentences import NOTHING, Sentence, phrase, say
 from engine.objects.kinds import split_entity_id
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node, Pod
@@ -69,8 +70,10 @@ def _hostname_instead(situation: Situation) -> Iterator[Candidate]:
         yield _fields(
             {"affinity": affinity},
             kind="affinity",
-            text=f"Keep such pods apart over {HOSTNAME} instead of {key}",
-            note="Several of them may then fail with one domain.",
+            text=say(
+                "Keep such pods apart over {hostname} instead of {key}", hostname=HOSTNAME, key=key
+            ),
+            note=say("Several of them may then fail with one domain."),
         )
 
 
@@ -115,8 +118,8 @@ def _other_ports(situation: Situation) -> Iterator[Candidate]:
         yield _fields(
             {"containers": containers},
             kind="port",
-            text=f"Use host port {free} instead of {number}",
-            note="What asks for the port has to know the new one.",
+            text=say("Use host port {free} instead of {number}", free=free, number=number),
+            note=say("What asks for the port has to know the new one."),
         )
 
 
@@ -125,7 +128,7 @@ def _host_ports(pod: Pod) -> list[int]:
     return [port["hostPort"] for port in ports if port.get("hostPort")]
 
 
-def _fields(fields: Manifest, *, kind: str, text: str, note: str) -> Candidate:
+def _fields(fields: Manifest, *, kind: str, text: Sentence, note: Sentence) -> Candidate:
     command = Command(verb="replace", manifest={"spec": fields})
     return Candidate(kind=kind, text=text, command=command, note=note)
 
@@ -158,7 +161,7 @@ def _of_templates(
     is_mutual: bool,
 ) -> Iterator[GroupChange]:
     """One kind of change, the same in all classes that it can be made in."""
-    found: dict[str, dict[int, Candidate]] = {}
+    found: dict[Sentence, dict[int, Candidate]] = {}
     for place, situation in enumerate(situations):
         of_pods = filter(_is_of_a_pod, generate(situation))
         for candidate in islice(of_pods, _PER_KIND):
@@ -175,7 +178,7 @@ def _of_templates(
             kind=kind,
             text=text,
             fields=fields,
-            shared=_kept_for_others(held, text) if kind == "toleration" else "",
+            shared=_kept_for_others(held, text) if kind == "toleration" else NOTHING,
             is_mutual=is_mutual,
         )
 
@@ -184,13 +187,15 @@ def _is_of_a_pod(candidate: Candidate) -> bool:
     return candidate.command.verb == "replace" or candidate.command.object.startswith("pod/")
 
 
-def _kept_for_others(held: Held, text: str) -> str:
+def _kept_for_others(held: Held, text: str) -> Sentence:
     """Whom a toleration takes nodes from; "" where the taint alone is what holds the pods."""
     if any(key in text for key in _CONTROL_PLANE):
-        return "the nodes are kept for the control plane or for add-ons"
+        return say("the nodes are kept for the control plane or for add-ons")
     if any(key in text for key in SELF_REMOVED):
-        return "the component that set the taint takes it off when pods may run there"
-    return "" if held.signature[0] == "taint" else "the taint keeps these nodes for other pods"
+        return say("the component that set the taint takes it off when pods may run there")
+    if held.signature[0] == "taint":
+        return NOTHING
+    return say("the taint keeps these nodes for other pods")
 
 
 def _changed_fields(found: PodClass, candidate: Candidate) -> Manifest:
@@ -211,9 +216,12 @@ def _recovered(situation: Situation) -> Iterator[GroupChange]:
     if nodes:
         yield GroupChange(
             kind="ready",
-            text=f"Bring {listed([node.name for node in nodes], 4)} back, so that it is Ready",
+            text=say(
+                "Bring {nodes} back, so that it is Ready",
+                nodes=listed([node.name for node in nodes], 4),
+            ),
             objects=tuple(_ready(node) for node in nodes),
-            note="The kubelet has to run again: repair the machine or its network.",
+            note=say("The kubelet has to run again: repair the machine or its network."),
         )
 
 
@@ -238,24 +246,36 @@ def _relieved(situation: Situation) -> Iterator[GroupChange]:
             names = listed([node.name for node in nodes], 4)
             yield GroupChange(
                 kind="ready",
-                text=what.format(names),
+                text=what.say(nodes=names),
                 objects=tuple(_without_key(node, key) for node in nodes),
-                note=f"The taint {key} is then taken off.",
+                note=say("The taint {key} is then taken off.", key=key),
             )
 
 
 SELF_REMOVED: Final = {
-    "node.kubernetes.io/disk-pressure": "Free disk on {}, so that the kubelet reports no DiskPressure",
-    "node.kubernetes.io/memory-pressure": "Free memory on {}, so that the kubelet reports no "
-    "MemoryPressure",
-    "node.kubernetes.io/pid-pressure": "End processes on {}, so that the kubelet reports no PIDPressure",
-    "node.cloudprovider.kubernetes.io/uninitialized": "Let the cloud-controller-manager initialize {}",
-    "node.kubernetes.io/network-unavailable": "Let the network plugin report that the network of {} is "
-    "available",
-    "node.cilium.io/agent-not-ready": "Let the agent of Cilium run on {}",
-    "ebs.csi.aws.com/agent-not-ready": "Let the node plugin of ebs.csi.aws.com run on {}",
-    "efs.csi.aws.com/agent-not-ready": "Let the node plugin of efs.csi.aws.com run on {}",
-    "karpenter.sh/unregistered": "Let Karpenter register {}",
+    "node.kubernetes.io/disk-pressure": phrase(
+        "Free disk on {nodes}, so that the kubelet reports no DiskPressure"
+    ),
+    "node.kubernetes.io/memory-pressure": phrase(
+        "Free memory on {nodes}, so that the kubelet reports no MemoryPressure"
+    ),
+    "node.kubernetes.io/pid-pressure": phrase(
+        "End processes on {nodes}, so that the kubelet reports no PIDPressure"
+    ),
+    "node.cloudprovider.kubernetes.io/uninitialized": phrase(
+        "Let the cloud-controller-manager initialize {nodes}"
+    ),
+    "node.kubernetes.io/network-unavailable": phrase(
+        "Let the network plugin report that the network of {nodes} is available"
+    ),
+    "node.cilium.io/agent-not-ready": phrase("Let the agent of Cilium run on {nodes}"),
+    "ebs.csi.aws.com/agent-not-ready": phrase(
+        "Let the node plugin of ebs.csi.aws.com run on {nodes}"
+    ),
+    "efs.csi.aws.com/agent-not-ready": phrase(
+        "Let the node plugin of efs.csi.aws.com run on {nodes}"
+    ),
+    "karpenter.sh/unregistered": phrase("Let Karpenter register {nodes}"),
 }
 
 
@@ -281,9 +301,9 @@ def _uncordoned(situation: Situation) -> Iterator[GroupChange]:
         names = listed([node.name for node in nodes], 4)
         yield GroupChange(
             kind="uncordon",
-            text=f"Uncordon {names}",
+            text=say("Uncordon {names}", names=names),
             objects=tuple(_uncordoned_node(node) for node in nodes),
-            note="Finish the maintenance first: new pods may be placed there at once.",
+            note=say("Finish the maintenance first: new pods may be placed there at once."),
         )
 
 
@@ -306,9 +326,9 @@ def _without_taints(situation: Situation) -> Iterator[GroupChange]:
         names = listed([node.name for node in nodes], 4)
         yield GroupChange(
             kind="taint",
-            text=f"Remove the taint {taint_text(taint)} from {names}",
+            text=say("Remove the taint {taint} from {names}", taint=taint_text(taint), names=names),
             objects=tuple(_untainted(node, taint) for node in nodes),
-            shared="the taint keeps these nodes for others",
+            shared=say("the taint keeps these nodes for others"),
         )
 
 

@@ -23,6 +23,7 @@ from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.case import listed
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.sentences import NOTHING, enumerated, say, say_count, together
 from engine.objects.manifest_parts import items, section
 
 
@@ -38,15 +39,20 @@ def with_changes(evidence: Evidence, trials: Trials, held: Held, group: Group) -
     if kind == "devices":
         return _for_devices(evidence, trials, held, group)
     changes, tried = changes_for(evidence, trials, held)
-    conclusion = ""
+    conclusion = NOTHING
     if not changes:
-        conclusion = f"None of {counted(tried, 'change')} that were tried places any of them."
+        conclusion = say(
+            "None of {changes} that were tried places any of them.",
+            changes=counted(tried, "change"),
+        )
         if not tried:
-            conclusion = "No change of these pods or of the nodes is known that could help."
+            conclusion = say("No change of these pods or of the nodes is known that could help.")
         if kind == "fits" and unplayed_claims(held):
-            conclusion = "No change was tried: kscope does not allocate devices in this version."
+            conclusion = say(
+                "No change was tried: kscope does not allocate devices in this version."
+            )
         elif kind == "fits":
-            conclusion = (
+            conclusion = say(
                 "Nothing has to be changed for the scheduler to place it at its next attempt."
             )
     return replace(group, changes=tuple(changes), conclusion=conclusion)
@@ -62,14 +68,16 @@ def _forced(evidence: Evidence, trials: Trials, held: Held) -> Change:
             trials.deciding.remove(each)
 
     left = max(grace_left(evidence, each) for each in leaving.values())
-    waits = "Wait for the end of the grace period first. " if left > 0 else ""
+    waits = say("Wait for the end of the grace period first.") if left > 0 else NOTHING
     return Change(
-        text=f"Delete {listed(list(leaving), 4)} by force (grace period 0)",
+        text=say("Delete {pods} by force (grace period 0)", pods=listed(list(leaving), 4)),
         kind="force",
         places=len(trials.placed(prepare, {}, mine)),
         of=len(mine),
-        loses="the certainty that it has ended: two copies may write to one volume",
-        note=f"{waits}Be sure that nothing of them runs any more: no kubelet confirms it.",
+        loses=say("the certainty that it has ended: two copies may write to one volume"),
+        note=together(
+            waits, say("Be sure that nothing of them runs any more: no kubelet confirms it.")
+        ),
         commands=bodies(deleted_at_once(each.raw) for each in leaving.values()),
     )
 
@@ -91,22 +99,26 @@ def _for_gate(evidence: Evidence, trials: Trials, held: Held, group: Group) -> l
     elif queue:
         found.append(
             Change(
-                text=f"Raise nominalQuota of ClusterQueue {queue} by {_asked(evidence, trials, held, queue)}, "
-                "or wait until admitted workloads end",
+                text=say(
+                    "Raise nominalQuota of ClusterQueue {queue} by {asked}, or wait until "
+                    "admitted workloads end",
+                    queue=queue,
+                    asked=_asked(evidence, trials, held, queue),
+                ),
                 kind="quota",
                 places=places,
                 of=of,
-                note="The queue is shared: ask who owns it.",
+                note=say("The queue is shared: ask who owns it."),
                 commands=by_hand,
             )
         )
     found.append(
         Change(
-            text=f"Remove the gate {gate} by hand",
+            text=say("Remove the gate {gate} by hand", gate=gate),
             kind="gate",
             places=places,
             of=of,
-            shared="it goes round the queue, or whatever the gate waits for",
+            shared=say("it goes round the queue, or whatever the gate waits for"),
             commands=by_hand,
         )
     )
@@ -136,21 +148,36 @@ def _for_scheduler(evidence: Evidence, trials: Trials, held: Held) -> list[Chang
     served = served_by(held, known[0])
     places, of = placed_by(trials, held, served), len(held.pods)
     name = held.pods[0].scheduler_name
-    note = f"Counted as {known[0]} would place them: how {name} decides is not known here."
+    note = say(
+        "Counted as {known} would place them: how {name} decides is not known here.",
+        known=known[0],
+        name=name,
+    )
     owner = behind(evidence, name, "scheduler")
     found: list[Change] = []
     if owner is not None and not owner.is_running:
         # No run has such a scheduler.
         found.append(replace(started(owner.workload), places=places, of=of, note=note, commands=()))
     elif owner is not None:
-        text = f"Let {owner.name} do its work: see its log and its roles"
+        text = say("Let {owner} do its work: see its log and its roles", owner=owner.name)
         found.append(Change(text=text, kind="scheduler", places=places, of=of, note=note))
     else:
-        text = f"Run a scheduler of the name {name}"
+        text = say("Run a scheduler of the name {name}", name=name)
         found.append(Change(text=text, kind="scheduler", places=places, of=of, note=note))
-    where = f" in the template of {owners_text(held.workloads)}" if held.workloads else ""
-    whom = "it" if of == 1 else "the pods"
-    text = f"Give {whom} the schedulerName {known[0]}{where}"
+    text = say_count(
+        "Give it the schedulerName {name}",
+        "Give the pods the schedulerName {name}",
+        of,
+        name=known[0],
+    )
+    if held.workloads:
+        text = say_count(
+            "Give it the schedulerName {name} in the template of {workloads}",
+            "Give the pods the schedulerName {name} in the template of {workloads}",
+            of,
+            name=known[0],
+            workloads=owners_text(held.workloads),
+        )
     commands = commands_of(evidence, trials, held, served)
     found.append(Change(text=text, kind="template", places=places, of=of, commands=commands))
     held.tried |= dict.fromkeys((each.text for each in found), served)
@@ -167,10 +194,18 @@ def _for_devices(evidence: Evidence, trials: Trials, held: Held, group: Group) -
             selector = section(owner, "spec", "template", "spec", "nodeSelector")
             change = started(owner)
             if selector:
-                labels = ", ".join(f"{key}={value}" for key, value in sorted(selector.items()))
-                text = f"Label the nodes that have the devices with {labels}, so that {name} runs there"
-                change = Change(text=f"{text} and publishes them", kind="label")
+                labels = enumerated([f"{key}={value}" for key, value in sorted(selector.items())])
+                text = say(
+                    "Label the nodes that have the devices with {labels}, so that {name} runs "
+                    "there and publishes them",
+                    labels=labels,
+                    name=name,
+                )
+                change = Change(text=text, kind="label")
             return replace(group, changes=(change,))
     changes, tried = changes_for(evidence, trials, held)
-    text = f"None of {counted(tried, 'change')} that were tried places any of them: see the driver."
-    return replace(group, changes=tuple(changes), conclusion="" if changes else text)
+    text = say(
+        "None of {changes} that were tried places any of them: see the driver.",
+        changes=counted(tried, "change"),
+    )
+    return replace(group, changes=tuple(changes), conclusion=NOTHING if changes else text)

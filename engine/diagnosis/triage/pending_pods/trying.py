@@ -11,13 +11,14 @@ from engine.diagnosis.triage.deciding import Deciding, Trials
 from engine.diagnosis.triage.pending_pods.held import GroupChange, Held
 from engine.diagnosis.triage.report import Change
 from engine.diagnosis.triage.stuck.controllers import owners_text
+from engine.kernel.sentences import say, together
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest, Pod
 
 _NO_TEMPLATE_CHANGE: Final = "job/"
-_REPLACED_AT_ONCE: Final = (
-    "Pods that run with the old rule keep the new ones away, so that a rolling update does not end: "
-    "replace them all at once (strategy Recreate)."
+_REPLACED_AT_ONCE: Final = say(
+    "Pods that run with the old rule keep the new ones away, so that a rolling "
+    "update does not end: replace them all at once (strategy Recreate)."
 )
 
 
@@ -29,13 +30,21 @@ def offered(
     if change.fields:
         owners = [held.classes[place].workload for place in change.fields]
         names = list(dict.fromkeys(filter(None, owners)))
-        text = f"{text} in the template of {owners_text(names)}" if names else text
+        if names:
+            text = say(
+                "{change} in the template of {workloads}",
+                change=text,
+                workloads=owners_text(names),
+            )
     note = change.note
     if _keeps_apart(held, change):
-        note = f"{note} {_REPLACED_AT_ONCE}".strip()
+        note = together(note, _REPLACED_AT_ONCE)
     if any(held.classes[place].workload.startswith(_NO_TEMPLATE_CHANGE) for place in change.fields):
-        note = (
-            f"{note} A Job's template cannot be changed: it is deleted and created again.".strip()
+        note = together(
+            note,
+            say(
+                "A Job's template cannot be changed: it is deleted and created again.",
+            ),
         )
     held.tried[text] = change
     return Change(

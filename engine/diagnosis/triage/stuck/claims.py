@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from engine.cluster.told_troubles import has_grown
 from engine.diagnosis.candidates import made_again
-from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, key_of, times_of
+from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, key_of, told_by
 from engine.diagnosis.triage.carrying_out import bodies, patch_of
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Change, Group
-from engine.diagnosis.triage.stuck.controllers import behind
+from engine.diagnosis.triage.stuck.controllers import IS_DRIVER, IS_THAT_ONE, behind
 from engine.diagnosis.triage.stuck.explained import facts_of
 from engine.diagnosis.triage.stuck.inferred import claim_refusal
 from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Sentence, say, say_count, together, verbatim
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest, from_manifest
 from engine.objects.phases import SELECTED_NODE
@@ -158,21 +160,35 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[s
     class_name = str(spec.get("storageClassName") or "")
     storage_class = evidence.find("StorageClass", class_name)
     driver = str(storage_class.get("provisioner") or "") if storage_class is not None else ""
-    who = f"Claim {keys[0]}" if len(keys) == 1 else f"The {len(keys)} claims {listed(keys, 3)}"
-    said = f": {found.message.rstrip('.')}" if found.message else ""
-    text = f"{who}: {found.reason}{said}."
-    by = f"storageclass {class_name}" if class_name else who.lower()
+    said = verbatim(found.reason)
+    if found.message:
+        message = found.message.rstrip(".")
+        said = say("{reason}: {message}", reason=found.reason, message=message)
+    text = say_count(
+        "Claim {claims}: {said}.",
+        "The {count} claims {claims}: {said}.",
+        len(keys),
+        claims=listed(keys, 3),
+        said=said,
+    )
+    by = f"the {len(keys)} claims {listed(keys, 3)}" if len(keys) > 1 else f"claim {keys[0]}"
+    if class_name:
+        by = known_as("storageclass", class_name)
     changes: list[Change] = []
     facts: tuple[str, ...] = ()
     if key[0] == "class":
         known = listed(
             sorted(str(each["metadata"]["name"]) for each in evidence.all("StorageClass")), 4
         )
-        text = f"{text} The cluster has {known}." if known else text
-        by = f"storageclass {key[1]}"
+        text = together(
+            text, say("The cluster has {classes}.", classes=known) if known else NOTHING
+        )
+        by = known_as("storageclass", key[1])
         changes.append(
             Change(
-                text=f"Create StorageClass {key[1]}, or make the claims again with another",
+                text=say(
+                    "Create StorageClass {key}, or make the claims again with another", key=key[1]
+                ),
                 kind="class",
             )
         )
@@ -181,21 +197,28 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[s
     elif found.reason in _LOST:
         text, changes = _loss(evidence, found.claims, text)
     elif (gone := _GONE.search(found.message)) is not None:
-        text = f"{text} Annotation {SELECTED_NODE} still names {gone[1]}; the provisioner takes it off, "
-        text += "so that a scheduler chooses anew, where it runs and may change claims."
+        text = together(
+            text,
+            say(
+                "Annotation {annotation} still names {node}; the provisioner takes it off, so that "
+                "a scheduler chooses anew, where it runs and may change claims.",
+                annotation=SELECTED_NODE,
+                node=gone[1],
+            ),
+        )
         changes = [_chosen_anew(found.claims, gone[1])]
     elif found.reason in (*_RESIZE, *_RESIZING):
         text, changes = _growth(evidence, found.claims, text)
         if found.reason == _EXPANDS:
             text, changes = _resizer(evidence, driver, text)
     elif driver and (owner := behind(evidence, driver, "controller", "provisioner")) is not None:
-        text = f"{text} {owner.said(evidence, f'is the driver {driver}')}"
+        text = together(text, owner.said(evidence, IS_DRIVER, driver=driver))
         facts = facts_of(owner)
         if not owner.is_running:
-            by, changes = f"{owner.name} (storageclass {class_name})", [started(owner.workload)]
+            by = f"{owner.name} ({known_as('storageclass', class_name)})"
+            changes = [started(owner.workload)]
     if driver and by.startswith("storageclass"):
-        by = f"{by} (driver {driver})"
-    times = times_of(found.events)
+        by = f"{by} ({known_as('driver', driver)})"
     since = min((each.first for each in found.events), default="")
     seen = condition(first, found.reason)
     since = since or str((seen or {}).get("lastTransitionTime") or "")
@@ -204,7 +227,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[s
         kind="claim",
         cause=text,
         by=by,
-        observed=_observed(found, times),
+        observed=_observed(found),
         predicted=_predicted(found),
         contradicts=bool(found.events),
         since=since or created,
@@ -215,26 +238,30 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[s
         ),
         facts=(*([f"class/{class_name}"] if class_name else []), *facts),
         changes=tuple(changes),
-        conclusion=""
+        conclusion=NOTHING
         if changes
-        else "No change was tried: what this driver accepts is outside the model.",
+        else say("No change was tried: what this driver accepts is outside the model."),
     )
 
 
-def _observed(found: _Stuck, times: str) -> str:
+def _observed(found: _Stuck) -> Sentence:
     """What the files say; a refusal that was inferred from the objects stands in no Event."""
     first = found.claims[0]
     if found.events:
-        return f"{found.reason}{times}: {found.message}".rstrip(": ")
+        return told_by(found.events, found.reason, found.message)
     if (seen := condition(first, found.reason)) is not None:
-        return f"Condition {found.reason} since {seen.get('lastTransitionTime')}"
-    return f"Phase {section(first, 'status').get('phase')}; no Event."
+        return say(
+            "Condition {reason} since {since}",
+            reason=found.reason,
+            since=seen.get("lastTransitionTime"),
+        )
+    return say("Phase {phase}; no Event.", phase=section(first, "status").get("phase"))
 
 
-def _predicted(found: _Stuck) -> str:
+def _predicted(found: _Stuck) -> Sentence:
     if found.events or condition(found.claims[0], found.reason) is not None:
-        return "The model's drivers accept such requests: here the files know more."
-    return f"{found.reason}: {found.message}."
+        return say("The model's drivers accept such requests: here the files know more.")
+    return say("{reason}: {message}.", reason=found.reason, message=found.message)
 
 
 def _waiting_pods(evidence: Evidence, claims: list[Manifest]) -> list[str]:
@@ -259,42 +286,64 @@ def users_of(evidence: Evidence, keys: set[str]) -> list[str]:
     return sorted({key_of(pod) for pod in users if section(pod, "spec").get("nodeName")})
 
 
-def uses_text(users: list[str], most: int = 4) -> str:
-    """ "Pod a uses", "Pods a and b use"."""
-    return f"Pod {users[0]} uses" if len(users) == 1 else f"Pods {listed(users, most)} use"
+def uses_it(users: list[str], most: int = 4) -> Sentence:
+    """Who uses a claim."""
+    return say_count(
+        "Pod {pods} uses it.", "Pods {pods} use it.", len(users), pods=listed(users, most)
+    )
+
+
+def uses_them(users: list[str], most: int = 4) -> Sentence:
+    """Who uses several claims."""
+    return say_count(
+        "Pod {pods} uses them.", "Pods {pods} use them.", len(users), pods=listed(users, most)
+    )
 
 
 def _source(
-    evidence: Evidence, claim: Manifest, text: str, name: str, driver: str
-) -> tuple[str, str, list[Change]]:
+    evidence: Evidence, claim: Manifest, text: Sentence, name: str, driver: str
+) -> tuple[Sentence, str, list[Change]]:
     """What the claim is a copy of: its class, its driver, its size."""
     kind, _, key = name.partition(" ")
     found = evidence.find(kind, key)
     wanted = section(claim, "spec", "resources", "requests").get("storage")
     if found is None:
-        return f"{text} Its source, {name}, is not in the files.", f"{kind.lower()} {key}", []
+        return (
+            together(text, say("Its source, {name}, is not in the files.", name=name)),
+            f"{kind.lower()} {key}",
+            [],
+        )
     changes: list[Change] = []
     if kind == "VolumeSnapshot":
         status = section(found, "status")
         size, error = status.get("restoreSize"), section(status, "error").get("message")
         if not status:
-            text = f"{text} Snapshot {key} has no status: no snapshot-controller has looked at it."
+            text = together(
+                text,
+                say(
+                    "Snapshot {key} has no status: no snapshot-controller has looked at it.",
+                    key=key,
+                ),
+            )
             owner = behind(evidence, "snapshot-controller")
             if owner is not None:
-                text = f"{text} {owner.said(evidence, 'is that one')}"
+                text = together(text, owner.said(evidence, IS_THAT_ONE))
             if owner is not None and not owner.is_running:
                 changes.append(started(owner.workload))
             return text, f"{kind.lower()} {key}", changes
-        is_ready = "ready" if status.get("readyToUse") else "not ready"
-        text = f"{text} Snapshot {key} is {is_ready}"
-        text += f" and has restoreSize {size}; the claim asks for {wanted}." if size else "."
+        text = together(
+            text, _snapshot(key, is_ready=bool(status.get("readyToUse")), size=size, wanted=wanted)
+        )
         if error:
-            text = f"{text} It says: {str(error).rstrip('.')}."
+            text = together(text, say("It says: {message}.", message=str(error).rstrip(".")))
         if not status.get("readyToUse"):
             changes.append(
                 Change(
-                    text=f"Let VolumeSnapshot {key} become ready, or take the snapshot again and "
-                    "restore that",
+                    text=say(
+                        "Let VolumeSnapshot {key} become ready, or take the snapshot again and "
+                        "restore that",
+                        key=key,
+                    ),
                     kind="snapshot",
                 )
             )
@@ -306,35 +355,83 @@ def _source(
         )
         if volume is not None:
             spec = section(volume, "spec")
-            what = section(spec, "csi").get("driver") or next(
-                (each for each in ("hostPath", "local", "nfs") if each in spec), "another type"
+            known = (each for each in ("hostPath", "local", "nfs") if each in spec)
+            what = section(spec, "csi").get("driver") or next(known, say("another type"))
+            text = together(
+                text,
+                say(
+                    "Its source {key} is bound to {name}, a volume of {what}.",
+                    key=key,
+                    name=volume["metadata"]["name"],
+                    what=what,
+                ),
             )
-            text = f"{text} Its source {key} is bound to {volume['metadata']['name']}, a volume of {what}."
             if what != driver:
-                text = (
-                    f"{text} Driver {driver} cannot copy that: it copies volumes of its own only."
+                text = together(
+                    text,
+                    say(
+                        "Driver {driver} cannot copy that: it copies volumes of its own only.",
+                        driver=driver,
+                    ),
                 )
     return text, f"{kind.lower()} {key}", changes
 
 
-def _loss(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, list[Change]]:
+def _snapshot(key: str, *, is_ready: bool, size: Any, wanted: Any) -> Sentence:
+    if not size:
+        if is_ready:
+            return say("Snapshot {snapshot} is ready.", snapshot=key)
+        return say("Snapshot {snapshot} is not ready.", snapshot=key)
+    if is_ready:
+        return say(
+            "Snapshot {snapshot} is ready and has restoreSize {size}; the claim asks for {wanted}.",
+            snapshot=key,
+            size=size,
+            wanted=wanted,
+        )
+    return say(
+        "Snapshot {snapshot} is not ready and has restoreSize {size}; the claim asks for {wanted}.",
+        snapshot=key,
+        size=size,
+        wanted=wanted,
+    )
+
+
+def _loss(
+    evidence: Evidence, claims: list[Manifest], text: Sentence
+) -> tuple[Sentence, list[Change]]:
     """What became of the volumes; a claim never leaves the phase Lost."""
     names = sorted({str(section(each, "spec").get("volumeName") or "") for each in claims} - {""})
     gone = [name for name in names if evidence.find("PersistentVolume", name) is None]
     if gone:
-        which = f"volume {gone[0]} does" if len(gone) == 1 else f"volumes {listed(gone, 4)} do"
-        text = f"{text} {which[:1].upper()}{which[1:]} not exist any more."
+        lost = say_count(
+            "Volume {volumes} does not exist any more.",
+            "Volumes {volumes} do not exist any more.",
+            len(gone),
+            volumes=listed(gone, 4),
+        )
+        text = together(text, lost)
     for name in names:
         reference = section(evidence.find("PersistentVolume", name) or {}, "spec", "claimRef")
         if reference:
             whose = f"{reference.get('namespace')}/{reference.get('name')}"
-            text = f"{text} Volume {name} is there, and its claimRef names {whose}."
-    what = f"claim{'' if len(claims) == 1 else 's'} {listed([key_of(one) for one in claims], 3)}"
-    again = "it" if len(claims) == 1 else "them"
+            text = together(
+                text,
+                say(
+                    "Volume {name} is there, and its claimRef names {whose}.",
+                    name=name,
+                    whose=whose,
+                ),
+            )
     change = Change(
-        text=f"Delete {what}, and make {again} again",
+        text=say_count(
+            "Delete claim {claims}, and make it again",
+            "Delete claims {claims}, and make them again",
+            len(claims),
+            claims=listed([key_of(one) for one in claims], 3),
+        ),
         kind="again",
-        note="A claim never leaves the phase Lost. A new one gets a new, empty volume.",
+        note=say("A claim never leaves the phase Lost. A new one gets a new, empty volume."),
     )
     return text, [change]
 
@@ -343,7 +440,12 @@ def _chosen_anew(claims: list[Manifest], node: str) -> Change:
     """The choice of a node that is gone is taken back."""
     off = {"metadata": {"annotations": {SELECTED_NODE: None}}}
     return Change(
-        text=f"Take the annotation {SELECTED_NODE}={node} off {listed([key_of(each) for each in claims], 3)}",
+        text=say(
+            "Take the annotation {selected_node}={node} off {value}",
+            selected_node=SELECTED_NODE,
+            node=node,
+            value=listed([key_of(each) for each in claims], 3),
+        ),
         kind="claim",
         commands=bodies(patch_of(each, off) for each in claims),
     )
@@ -353,51 +455,82 @@ def _asking_for(claim: Manifest, size: str) -> Change:
     """The claim made again with a larger request: that of an unbound claim cannot be changed."""
     again = made_again(from_manifest(claim), {"resources": {"requests": {"storage": size}}})
     return Change(
-        text=f"Make claim {key_of(claim)} again and ask for at least {size}",
+        text=say(
+            "Make claim {key_of} again and ask for at least {size}", key_of=key_of(claim), size=size
+        ),
         kind="claim",
         commands=bodies([again]),
     )
 
 
-def _resizer(evidence: Evidence, driver: str, text: str) -> tuple[str, list[Change]]:
+def _resizer(evidence: Evidence, driver: str, text: Sentence) -> tuple[Sentence, list[Change]]:
     """Nobody expands the volume. Upstream: pkg/controller/volume/expand/expand_controller.go."""
-    text = f"{text} No external-resizer of driver {driver} has answered."
+    text = together(
+        text, say("No external-resizer of driver {driver} has answered.", driver=driver)
+    )
     owner = behind(evidence, driver, "controller", "resizer") if driver else None
     if owner is None:
-        run = f"Run the external-resizer of {driver or 'the driver'}, beside its controller"
+        run = say("Run the external-resizer of the driver, beside its controller")
+        if driver:
+            run = say("Run the external-resizer of {driver}, beside its controller", driver=driver)
         return text, [Change(text=run, kind="driver")]
-    text = f"{text} {owner.said(evidence, f'is the driver {driver}')}"
+    text = together(text, owner.said(evidence, IS_DRIVER, driver=driver))
     if not owner.is_running:
         return text, [started(owner.workload)]
-    change = f"Let {owner.name} have an external-resizer: see its containers, their logs and roles"
+    change = say(
+        "Let {owner} have an external-resizer: see its containers, their logs and roles",
+        owner=owner.name,
+    )
     return text, [Change(text=change, kind="driver")]
 
 
-def _growth(evidence: Evidence, claims: list[Manifest], text: str) -> tuple[str, list[Change]]:
+def _growth(
+    evidence: Evidence, claims: list[Manifest], text: Sentence
+) -> tuple[Sentence, list[Change]]:
     """How much each asks for and has, and who uses it."""
     changes: list[Change] = []
     for claim in claims[:3]:
         wanted = section(claim, "spec", "resources", "requests").get("storage")
         has = section(claim, "status", "capacity").get("storage")
         users = users_of(evidence, {key_of(claim)})
-        used = f" {uses_text(users, 3)} it." if users else ""
-        text = f"{text} Claim {key_of(claim)} asks for {wanted} and has {has}.{used}"
+        text = together(
+            text,
+            say(
+                "Claim {claim} asks for {wanted} and has {has}.",
+                claim=key_of(claim),
+                wanted=wanted,
+                has=has,
+            ),
+            uses_it(users, 3) if users else NOTHING,
+        )
         if users and not evidence.events(claim, *_RESIZE):
-            text = f"{text} No Event says why: a driver that expands detached volumes only waits for that."
+            text = together(
+                text,
+                say(
+                    "No Event says why: a driver that expands detached volumes only "
+                    "waits for that.",
+                ),
+            )
         if not users and section(claim, "status") and condition(claim, _WAITS_FOR_POD):
             changes.append(
                 Change(
-                    text=f"Start a pod that uses claim {key_of(claim)}: the kubelet grows the file "
-                    "system when it mounts the volume",
+                    text=say(
+                        "Start a pod that uses claim {key_of}: the kubelet grows the file system "
+                        "when it mounts the volume",
+                        key_of=key_of(claim),
+                    ),
                     kind="resize",
                 )
             )
         if users:
             changes.append(
                 Change(
-                    text=f"Scale the workload of {listed(users, 3)} to 0, wait for the expansion, scale up again",
+                    text=say(
+                        "Scale the workload of {users} to 0, wait for the expansion, scale up again",
+                        users=listed(users, 3),
+                    ),
                     kind="resize",
-                    note="For a driver that expands detached volumes only.",
+                    note=say("For a driver that expands detached volumes only."),
                 )
             )
     return text, changes[:1]

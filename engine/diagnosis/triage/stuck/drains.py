@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from engine.cluster.cluster import Cluster
 from engine.controllers.disruption.budget_count import selector_of_budget
 from engine.diagnosis.observed.evidence import Evidence, controller_reference, entity, key_of
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Group
 from engine.diagnosis.why import explain_object
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Sentence, say, say_count, together
 from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject, Manifest, Pod
 
@@ -31,16 +33,25 @@ def drain_groups(cluster: Cluster, evidence: Evidence) -> Iterator[Group]:
             yield _group(evidence, budget.raw, held, reason)
 
 
-def _group(evidence: Evidence, budget: Manifest, pods: list[Manifest], reason: str) -> Group:
+def _group(evidence: Evidence, budget: Manifest, pods: list[Manifest], reason: Sentence) -> Group:
     nodes = list(dict.fromkeys(str(section(pod, "spec")["nodeName"]) for pod in pods))
-    are = "which is" if len(nodes) == 1 else "which are"
-    names = listed([key_of(pod) for pod in pods], 4)
+    names = say_count(
+        "pod {names}", "pods {names}", len(pods), names=listed([key_of(pod) for pod in pods], 4)
+    )
+    drain = say_count(
+        "A drain of {nodes}, which is cordoned, waits for {pods}.",
+        "A drain of {nodes}, which are cordoned, waits for {pods}.",
+        len(nodes),
+        nodes=listed(nodes, 4),
+        pods=names,
+    )
     return Group(
         kind="node",
-        cause=f"{reason} A drain of {listed(nodes, 4)}, {are} cordoned, waits for pod"
-        f"{'' if len(pods) == 1 else 's'} {names}.",
-        by=f"poddisruptionbudget {key_of(budget)}",
-        predicted="Whether a drain is under way is not in the files; it would be refused here as well.",
+        cause=together(reason, drain),
+        by=known_as("poddisruptionbudget", key_of(budget)),
+        predicted=say(
+            "Whether a drain is under way is not in the files; it would be refused here as well."
+        ),
         nodes=tuple(nodes),
         workloads=tuple(evidence.workloads(pods)),
         objects=tuple(entity(pod) for pod in pods),
@@ -68,8 +79,8 @@ def _covers(budget: ApiObject, pod: Manifest) -> bool:
     return is_there and selector_of_budget(budget).matches(metadata.get("labels") or {})
 
 
-def _refusal(cluster: Cluster, budget: str) -> str:
+def _refusal(cluster: Cluster, budget: str) -> Sentence:
     """Why the budget allows no disruption; "" where it allows some."""
     found = explain_object(cluster, BUDGET, budget, tries_changes=False)
     blocking = next((each for each in found.causes if each.severity == "blocks"), None)
-    return f"{blocking.sentence} {blocking.why}".strip() if blocking else ""
+    return together(blocking.sentence, blocking.why) if blocking else NOTHING

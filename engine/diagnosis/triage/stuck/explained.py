@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from engine.diagnosis.observed.evidence import SeenEvent, entity
 from engine.diagnosis.triage.report import Change
 from engine.diagnosis.triage.stuck.controllers import Behind
+from engine.kernel.sentences import NOTHING, Sentence
 from engine.objects.objects import Manifest
 
 
@@ -40,11 +41,11 @@ class Explained:
     healthy cluster would end what the files show; "" where it would not.
     """
 
-    cause: str
+    cause: Sentence
     by: str
     changes: tuple[Change, ...] = ()
     facts: tuple[str, ...] = ()
-    lets_go: str = ""
+    lets_go: Sentence = NOTHING
 
 
 def facts_of(*owners: Behind | None) -> tuple[str, ...]:

@@ -10,13 +10,22 @@ from typing import Final
 from engine.cluster.commands import Command
 from engine.diagnosis.observed.evidence import Evidence, SeenEvent, condition, entity, key_of
 from engine.diagnosis.triage.carrying_out import bodies, deleted_at_once, without_finalizer
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Change, Group, counted
-from engine.diagnosis.triage.stuck.claims import users_of, uses_text
-from engine.diagnosis.triage.stuck.controllers import Behind, behind, remover_of, served_by
+from engine.diagnosis.triage.stuck.claims import users_of, uses_it, uses_them
+from engine.diagnosis.triage.stuck.controllers import (
+    REMOVES,
+    SERVES,
+    Behind,
+    behind,
+    remover_of,
+    served_by,
+)
 from engine.diagnosis.triage.stuck.explained import facts_of
 from engine.diagnosis.triage.stuck.nodes import Broken
 from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Argument, Sentence, say, say_count, together
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest
 
@@ -25,6 +34,8 @@ _PATIENCE_SECONDS: Final = 60
 
 _REMAINING: Final = re.compile(r"([^\s,:]+(?:/[^\s,]+)?) in \d+ resource instances")
 _OWN_FINALIZER: Final = "kubernetes"
+# Stands for a finalizer where an aggregated API does not answer.
+_DISCOVERY: Final = "discovery: "
 _CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
 
 
@@ -84,7 +95,7 @@ def _finalizers(obj: Manifest) -> list[str]:
     found = [each for each in _REMAINING.findall(message) if "/" in each or "." in each]
     failed = condition(obj, "NamespaceDeletionDiscoveryFailure")
     if not found and failed is not None and failed.get("status") == "True":
-        return [f"discovery: {failed.get('message')}"]
+        return [f"{_DISCOVERY}{failed.get('message')}"]
     own = section(obj, "spec").get("finalizers") or obj["metadata"].get("finalizers") or ()
     return found or [str(each) for each in own]
 
@@ -102,27 +113,28 @@ def _group(evidence: Evidence, group: _Leaving) -> Group:
     spaces = [str(each["metadata"]["name"]) for each in group.namespaces]
     objects, finalizer = group.objects, group.finalizer
     everything = [*group.namespaces, *objects]
-    text = f"{_subject(spaces, objects)} cannot go"
+    subject = _subject(spaces, objects)
     owner = None
     if not finalizer:
-        text, by = _unconfirmed(evidence, objects, text)
-    elif finalizer.startswith("discovery: "):
-        text = f"{text}: {finalizer.removeprefix('discovery: ')}."
+        text, by = _unconfirmed(evidence, objects, subject)
+    elif finalizer.startswith(_DISCOVERY):
+        message = finalizer.removeprefix(_DISCOVERY)
+        text = say("{objects} cannot go: {message}.", objects=subject, message=message)
         said, by, owner = _api_service(evidence, finalizer)
-        text = f"{text} {said}".strip()
+        text = together(text, said)
     else:
-        text = f"{text}: {_held_by(group)}."
-        by = f"finalizer {finalizer}"
+        text = _held_by(group, subject)
+        by = known_as("finalizer", finalizer)
         known = remover_of(finalizer, objects)
         owner = None if known else behind(evidence, finalizer, "operator", "controller", "manager")
         if known:
-            text = f"{text} {known[:1].upper()}{known[1:]}."
-            text = f"{text} {_users(evidence, objects, finalizer)}".rstrip()
+            text = together(text, known, _users(evidence, objects, finalizer))
         elif owner is not None:
-            text = f"{text} {owner.said(evidence, 'removes it')}"
+            text = together(text, owner.said(evidence, REMOVES))
             by = f"{by} ({owner.name})"
         else:
-            text = f"{text} No workload in the files looks like the one that removes it."
+            none = say("No workload in the files looks like the one that removes it.")
+            text = together(text, none)
     pods = sorted(key_of(each) for each in objects if each["kind"] == "Pod")
     claims = sorted(key_of(each) for each in objects if each["kind"] == "PersistentVolumeClaim")
     nodes = sorted(key_of(each) for each in objects if each["kind"] == "Node")
@@ -132,7 +144,7 @@ def _group(evidence: Evidence, group: _Leaving) -> Group:
         cause=text,
         by=by,
         observed=_observed(group),
-        predicted="It stays until the finalizer is removed." if finalizer else "",
+        predicted=say("It stays until the finalizer is removed.") if finalizer else NOTHING,
         since=min(str(each["metadata"]["deletionTimestamp"]) for each in everything),
         pods=tuple(pods),
         claims=tuple(claims),
@@ -149,34 +161,58 @@ def _group(evidence: Evidence, group: _Leaving) -> Group:
     )
 
 
-def _subject(spaces: list[str], objects: list[Manifest]) -> str:
-    parts = [f"namespace{'' if len(spaces) == 1 else 's'} {listed(spaces, 4)}"] if spaces else []
+def _subject(spaces: list[str], objects: list[Manifest]) -> Sentence:
+    """The objects by kind; beginning a sentence."""
     kinds: dict[str, list[str]] = {}
     for each in objects:
         kinds.setdefault(each["kind"], []).append(key_of(each))
-    parts += [
-        f"{kind}{'' if len(keys) == 1 else 's'} {listed(keys, 4)}" for kind, keys in kinds.items()
-    ]
-    text = listed(parts)
-    return f"{text[:1].upper()}{text[1:]}"
+    names = listed(spaces, 4)
+    parts = [say_count("Namespace {names}", "Namespaces {names}", len(spaces), names=names)]
+    return listed(
+        [
+            *(parts if spaces else ()),
+            *(
+                say_count(
+                    "{kind} {names}", "{kind}s {names}", len(keys), kind=kind, names=listed(keys, 4)
+                )
+                for kind, keys in kinds.items()
+            ),
+        ]
+    )
 
 
-def _held_by(group: _Leaving) -> str:
+def _held_by(group: _Leaving, subject: Sentence) -> Sentence:
     """Whose finalizer it is: of the namespaces themselves, or of something in them."""
     spaces, objects, finalizer = group.namespaces, group.objects, group.finalizer
     own = [each for each in spaces if finalizer in _own_finalizers(each)]
     if not spaces or (own and not objects):
-        what = "they keep" if len(spaces) + len(objects) > 1 else "it keeps"
-        return f"{what} the finalizer {finalizer}"
+        return say_count(
+            "{objects} cannot go: it keeps the finalizer {finalizer}.",
+            "{objects} cannot go: they keep the finalizer {finalizer}.",
+            len(spaces) + len(objects),
+            objects=subject,
+            finalizer=finalizer,
+        )
     if not objects:
-        what = "it" if len(spaces) == 1 else "them"
-        return f"something in {what} keeps the finalizer {finalizer}"
+        return say_count(
+            "{objects} cannot go: something in it keeps the finalizer {finalizer}.",
+            "{objects} cannot go: something in them keeps the finalizer {finalizer}.",
+            len(spaces),
+            objects=subject,
+            finalizer=finalizer,
+        )
     kinds: dict[str, int] = {}
     for each in objects:
         kinds[each["kind"]] = kinds.get(each["kind"], 0) + 1
     held = listed([counted(number, kind) for kind, number in kinds.items()])
-    verb = "keeps" if len(objects) == 1 else "keep"
-    return f"{held} there {verb} the finalizer {finalizer}"
+    return say_count(
+        "{objects} cannot go: {held} there keeps the finalizer {finalizer}.",
+        "{objects} cannot go: {held} there keep the finalizer {finalizer}.",
+        len(objects),
+        objects=subject,
+        held=held,
+        finalizer=finalizer,
+    )
 
 
 def _own_finalizers(namespace: Manifest) -> list[str]:
@@ -184,61 +220,82 @@ def _own_finalizers(namespace: Manifest) -> list[str]:
     return [*map(str, spec), *items_of(namespace["metadata"])]
 
 
-def _unconfirmed(evidence: Evidence, pods: list[Manifest], text: str) -> tuple[str, str]:
+def _unconfirmed(
+    evidence: Evidence, pods: list[Manifest], subject: Sentence
+) -> tuple[Sentence, str]:
     """Nothing holds it but the kubelet, which has not said that it has ended."""
     nodes = sorted({str(section(each, "spec").get("nodeName") or "") for each in pods} - {""})
     gone = [name for name in nodes if evidence.find("Node", name) is None]
     if gone:
         return (
-            f"{text}: node {listed(gone)} is not in the files, and only its kubelet may confirm the end.",
-            f"node {listed(gone)}",
+            say(
+                "{objects} cannot go: node {nodes} is not in the files, and only its kubelet may "
+                "confirm the end.",
+                objects=subject,
+                nodes=listed(gone),
+            ),
+            known_as("node", listed(gone)),
         )
     if nodes:
         warnings = (event for pod in pods for event in evidence.events(pod) if event.is_warning)
         newest = max(warnings, key=_last, default=None)
-        text = f"{text}: the kubelet of {listed(nodes, 4)} has not confirmed the end."
+        text = say(
+            "{objects} cannot go: the kubelet of {nodes} has not confirmed the end.",
+            objects=subject,
+            nodes=listed(nodes, 4),
+        )
         if newest is not None:
-            text = f"{text} It says: {newest.text.rstrip('.')}."
-        return text, f"node {listed(nodes)}"
-    return f"{text}.", entity(pods[0]).replace("/", " ", 1) if pods else ""
+            text = together(text, say("It says: {message}.", message=newest.text.rstrip(".")))
+        return text, known_as("node", listed(nodes))
+    by = entity(pods[0]).replace("/", " ", 1) if pods else ""
+    return say("{objects} cannot go.", objects=subject), by
 
 
 def _last(event: SeenEvent) -> str:
     return event.last
 
 
-def _api_service(evidence: Evidence, message: str) -> tuple[str, str, Behind | None]:
+def _api_service(evidence: Evidence, message: str) -> tuple[Sentence, str, Behind | None]:
     """The aggregated API that does not answer, and who should serve it."""
     for each in evidence.all("APIService"):
         spec = section(each, "spec")
         if f"{spec.get('group')}/{spec.get('version')}" not in message:
             continue
         name, found = str(each["metadata"]["name"]), condition(each, "Available")
-        text = f"APIService {name} is not available"
-        text += f": {found['message']}." if found is not None and found.get("message") else "."
+        text = say("APIService {name} is not available.", name=name)
+        if found is not None and found.get("message"):
+            text = say(
+                "APIService {name} is not available: {message}.",
+                name=name,
+                message=found["message"],
+            )
         service = section(spec, "service")
         owner = served_by(evidence, str(service.get("namespace")), str(service.get("name")))
         if owner is not None:
-            text = f"{text} {owner.said(evidence, 'serves it')}"
-        return text, f"apiservice {name}", owner
-    return "", "apiservice", None
+            text = together(text, owner.said(evidence, SERVES))
+        return text, known_as("apiservice", name), owner
+    return NOTHING, "apiservice", None
 
 
-def _users(evidence: Evidence, objects: list[Manifest], finalizer: str) -> str:
+def _users(evidence: Evidence, objects: list[Manifest], finalizer: str) -> Sentence:
     """Who still uses claims that are being deleted."""
     keys = {key_of(each) for each in objects if each["kind"] == "PersistentVolumeClaim"}
     if not keys or finalizer != _CLAIM_FINALIZER:
-        return ""
-    them = "it" if len(keys) == 1 else "them"
+        return NOTHING
     users = users_of(evidence, keys)
-    if users:
-        ended = [each for each in users if _has_ended(evidence, each)]
-        rest = " It has ended, and holds the claim until it is deleted." if ended == users else ""
-        return f"{uses_text(users)} {them}.{rest}"
-    return f"No pod that has a node uses {them}: it should have been removed."
+    if not users:
+        return say_count(
+            "No pod that has a node uses it: it should have been removed.",
+            "No pod that has a node uses them: it should have been removed.",
+            len(keys),
+        )
+    ended = [each for each in users if _has_ended(evidence, each)]
+    rest = say("It has ended, and holds the claim until it is deleted.")
+    text = uses_it(users) if len(keys) == 1 else uses_them(users)
+    return together(text, rest if ended == users else NOTHING)
 
 
-def _observed(group: _Leaving) -> str:
+def _observed(group: _Leaving) -> Sentence:
     for each in group.namespaces:
         for kind in (
             "NamespaceDeletionDiscoveryFailure",
@@ -247,12 +304,25 @@ def _observed(group: _Leaving) -> str:
         ):
             found = condition(each, kind)
             if found is not None and found.get("status") == "True":
-                return f"Namespace {each['metadata']['name']}, condition {kind}: {found.get('message')}"
+                return say(
+                    "Namespace {name}, condition {kind}: {message}",
+                    name=each["metadata"]["name"],
+                    kind=kind,
+                    message=found.get("message"),
+                )
     first = (group.objects or group.namespaces)[0]
     metadata = first["metadata"]
-    held = f", finalizers {listed(items_of(metadata))}" if metadata.get("finalizers") else ""
-    return (
-        f"{first['kind']} {key_of(first)}: deletionTimestamp {metadata['deletionTimestamp']}{held}"
+    known: dict[str, Argument] = {
+        "kind": first["kind"],
+        "name": key_of(first),
+        "since": metadata["deletionTimestamp"],
+    }
+    if not metadata.get("finalizers"):
+        return say("{kind} {name}: deletionTimestamp {since}", **known)
+    return say(
+        "{kind} {name}: deletionTimestamp {since}, finalizers {finalizers}",
+        **known,
+        finalizers=listed(items_of(metadata)),
     )
 
 
@@ -275,18 +345,27 @@ def _changes(evidence: Evidence, group: _Leaving, owner: Behind | None) -> Itera
     keys = {key_of(each) for each in objects if each["kind"] == "PersistentVolumeClaim"}
     users = users_of(evidence, keys) if finalizer == _CLAIM_FINALIZER else []
     if users:
-        data = "the data of the claim, where its volume is deleted with it"
         commands = bodies(_deleted(each) for each in users)
         if all(_has_ended(evidence, each) for each in users):
-            text = (
-                f"Delete pod {listed(users, 4)}, which {'has' if len(users) == 1 else 'have'} ended"
+            text = say_count(
+                "Delete pod {pods}, which has ended",
+                "Delete pod {pods}, which have ended",
+                len(users),
+                pods=listed(users, 4),
             )
+            data = say("the data of the claim, where its volume is deleted with it")
             yield Change(text=text, kind="pod", loses=data, commands=commands)
         else:
             yield Change(
-                text=f"Let pod {listed(users, 4)} end, or delete it, once its work is done",
+                text=say(
+                    "Let pod {users} end, or delete it, once its work is done",
+                    users=listed(users, 4),
+                ),
                 kind="pod",
-                loses=f"what it is at work on; and {data}",
+                loses=say(
+                    "what it is at work on; and the data of the claim, where its volume is deleted "
+                    "with it"
+                ),
                 commands=commands,
             )
     if owner is not None and not owner.is_running:
@@ -294,15 +373,20 @@ def _changes(evidence: Evidence, group: _Leaving, owner: Behind | None) -> Itera
     names = listed([f"{each['kind']} {key_of(each)}" for each in objects or group.namespaces], 3)
     if not finalizer:
         yield Change(
-            text=f"Delete {names} by force (grace period 0) once nothing of it runs any more",
+            text=say(
+                "Delete {names} by force (grace period 0) once nothing of it runs any more",
+                names=names,
+            ),
             kind="force",
-            loses="the certainty that it has ended: two copies may write to one volume",
+            loses=say("the certainty that it has ended: two copies may write to one volume"),
             commands=bodies(map(deleted_at_once, objects)),
         )
     elif objects and finalizer not in (_CLAIM_FINALIZER, _OWN_FINALIZER):
         yield Change(
-            text=f"Take the finalizer {finalizer} off {names}",
+            text=say(
+                "Take the finalizer {finalizer} off {names}", finalizer=finalizer, names=names
+            ),
             kind="finalizer",
-            loses="what its owner would have cleaned up: it stays behind",
+            loses=say("what its owner would have cleaned up: it stays behind"),
             commands=bodies(without_finalizer(each, finalizer) for each in objects),
         )

@@ -15,9 +15,10 @@ from engine.diagnosis.triage.carrying_out import (
     ready_again,
 )
 from engine.diagnosis.triage.report import Change, Group
-from engine.diagnosis.triage.stuck.controllers import Behind, owners_text
+from engine.diagnosis.triage.stuck.controllers import IS_NETWORK, Behind, owners_text
 from engine.diagnosis.triage.stuck.explained import facts_of
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Sentence, say, say_count, together
 from engine.objects.manifest_parts import section
 from engine.objects.objects import OUT_OF_SERVICE_TAINT, Manifest, Node
 
@@ -106,44 +107,89 @@ def _of_silent(evidence: Evidence, group: Broken) -> Group:
     )
 
 
-def _not_ended(evidence: Evidence, group: Broken) -> str:
+def _not_ended(evidence: Evidence, group: Broken) -> Sentence:
     """Which pods cannot end on a node, and whose replacement that delays; "" for none."""
     leaving = [key_of(each) for each in group.pods if each["metadata"].get("deletionTimestamp")]
-    if not leaving:
-        return ""
-    several = "s" if len(leaving) > 1 else ""
-    text = f" Pod{several} {listed(leaving, 4)} cannot end: only the kubelet can confirm it"
     owners = [each for each in evidence.workloads(group.pods) if each.startswith("statefulset/")]
-    return text + (f", and {owners_text(owners)} makes no replacement before." if owners else ".")
+    return _cannot_end(leaving, owners) if leaving else NOTHING
 
 
 def _group(evidence: Evidence, group: Broken) -> Group:
     names = [str(each["metadata"]["name"]) for each in group.nodes]
     one = len(names) == 1
     is_silent = group.reason.startswith("Unknown")
-    text = f"Node{'' if one else 's'} {listed(names)} {'is' if one else 'are'} not ready (Ready={group.reason})"
-    message = group.message.rstrip(".")
-    text = f"{text}: {message}." if message else f"{text}."
+    parts = [_not_ready(group, names)]
     if is_silent:
-        text = f"{text} {'Its kubelet is' if one else 'Their kubelets are'} silent (unreachable), so nothing starts, ends, mounts or unmounts there."
-    text += _not_ended(evidence, group)
+        silent = say_count(
+            "Its kubelet is silent (unreachable), so nothing starts, ends, mounts or unmounts "
+            "there.",
+            "Their kubelets are silent (unreachable), so nothing starts, ends, mounts or unmounts "
+            "there.",
+            len(names),
+        )
+        parts.append(silent)
+    parts.append(_not_ended(evidence, group))
     owner = network_owner(evidence) if is_of_network(group.message) else None
     by = f"node{'' if one else 's'} {listed(names)}"
     if owner is not None:
-        text = f"{text} {owner.said(evidence, 'is the network plugin')}"
+        parts.append(owner.said(evidence, IS_NETWORK))
         by = f"{owner.name} ({by})"
     return Group(
         kind="node",
-        cause=text,
+        cause=together(*parts),
         by=by,
-        observed=f"Condition Ready is {group.reason}: {group.message}".rstrip(": "),
-        predicted="No kubelet acts there until the node is ready again.",
+        observed=say(
+            "Condition Ready is {reason}: {message}", reason=group.reason, message=group.message
+        )
+        if group.message
+        else say("Condition Ready is {reason}", reason=group.reason),
+        predicted=say("No kubelet acts there until the node is ready again."),
         since=min((_since(each) for each in group.nodes), default=""),
         pods=tuple(sorted(key_of(each) for each in group.pods)),
         nodes=tuple(names),
         workloads=tuple(evidence.workloads(group.pods)),
         facts=(*(f"node/{name}" for name in names), *facts_of(owner)),
         changes=tuple(_changes(group, is_silent=is_silent)),
+    )
+
+
+def _not_ready(group: Broken, names: list[str]) -> Sentence:
+    message = group.message.rstrip(".")
+    if not message:
+        return say_count(
+            "Node {nodes} is not ready (Ready={reason}).",
+            "Nodes {nodes} are not ready (Ready={reason}).",
+            len(names),
+            nodes=listed(names),
+            reason=group.reason,
+        )
+    return say_count(
+        "Node {nodes} is not ready (Ready={reason}): {message}.",
+        "Nodes {nodes} are not ready (Ready={reason}): {message}.",
+        len(names),
+        nodes=listed(names),
+        reason=group.reason,
+        message=message,
+    )
+
+
+def _cannot_end(leaving: list[str], owners: list[str]) -> Sentence:
+    pods = listed(leaving, 4)
+    if not owners:
+        return say_count(
+            "Pod {pods} cannot end: only the kubelet can confirm it.",
+            "Pods {pods} cannot end: only the kubelet can confirm it.",
+            len(leaving),
+            pods=pods,
+        )
+    return say_count(
+        "Pod {pods} cannot end: only the kubelet can confirm it, and {workloads} makes no "
+        "replacement before.",
+        "Pods {pods} cannot end: only the kubelet can confirm it, and {workloads} makes no "
+        "replacement before.",
+        len(leaving),
+        pods=pods,
+        workloads=owners_text(owners),
     )
 
 
@@ -156,22 +202,26 @@ def changes_of_dead(node: Manifest) -> Iterator[Change]:
 
 def _back(names: str, nodes: list[Node]) -> Change:
     return Change(
-        text=f"Bring {names} back: repair the machine, its kubelet or its network",
+        text=say("Bring {names} back: repair the machine, its kubelet or its network", names=names),
         kind="ready",
         commands=bodies(chain.from_iterable(map(ready_again, nodes))),
     )
 
 
 OFF: Final = "out-of-service"
-_PRICE: Final = "data, if the machine still runs: two copies may then write to one volume"
+_PRICE: Final = say("data, if the machine still runs: two copies may then write to one volume")
 
 
 def _off(names: str, nodes: list[Node]) -> Change:
     return Change(
-        text=f"Taint {names} with {OUT_OF_SERVICE_TAINT} once the machine is surely off",
+        text=say(
+            "Taint {names} with {out_of_service_taint} once the machine is surely off",
+            names=names,
+            out_of_service_taint=OUT_OF_SERVICE_TAINT,
+        ),
         kind=OFF,
         loses=_PRICE,
-        note="Its pods are then removed and their volumes detached.",
+        note=say("Its pods are then removed and their volumes detached."),
         commands=bodies(map(out_of_service, nodes)),
     )
 
@@ -186,8 +236,10 @@ def _changes(group: Broken, *, is_silent: bool) -> Iterator[Change]:
     # Who cannot end there is not helped by waiting for the machine.
     yield _off(names, nodes)
     yield Change(
-        text=f"Delete {listed([key_of(each) for each in leaving], 4)} by force (grace period 0) once the "
-        "machine is surely off",
+        text=say(
+            "Delete {pods} by force (grace period 0) once the machine is surely off",
+            pods=listed([key_of(each) for each in leaving], 4),
+        ),
         kind="force",
         loses=_PRICE,
         commands=bodies(map(deleted_at_once, leaving)),

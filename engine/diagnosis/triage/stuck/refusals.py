@@ -17,11 +17,13 @@ from engine.diagnosis.observed.evidence import (
 )
 from engine.diagnosis.subjects.changes import default_amounts
 from engine.diagnosis.triage.carrying_out import bodies, created, named, patch_of
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Change
-from engine.diagnosis.triage.stuck.controllers import behind, served_by
+from engine.diagnosis.triage.stuck.controllers import SERVES, behind, served_by
 from engine.diagnosis.triage.stuck.explained import Explained, Stuck, facts_of
 from engine.diagnosis.triage.stuck.webhooks import hook_named
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Sentence, enumerated, phrase, say, together, verbatim
 from engine.objects.manifest_parts import items, section, wanted_pods
 from engine.objects.objects import Manifest
 from engine.objects.values.quantity import milli_value
@@ -79,29 +81,43 @@ def _quota(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Expla
     assert match is not None
     asked, used, limited = (_amounts(match[group]) for group in (2, 3, 4))
     parts = [
-        f"{resource}: {used.get(resource, '0')} of {limit} are used and one more pod asks for "
-        f"{asked.get(resource, '?')}"
+        say(
+            "{resource}: {get} of {limit} are used and one more pod asks for {get_2}",
+            resource=resource,
+            get=used.get(resource, "0"),
+            limit=limit,
+            get_2=asked.get(resource, "?"),
+        )
         for resource, limit in limited.items()
         if resource in asked
     ]
     quota = evidence.find("ResourceQuota", f"{namespace}/{name}")
-    cause = f"ResourceQuota {namespace}/{name} is used up ({listed(parts)})."
+    cause = say(
+        "ResourceQuota {namespace}/{name} is used up ({parts}).",
+        namespace=namespace,
+        name=name,
+        parts=listed(parts),
+    )
     changes: list[Change] = []
     needed = _needed(quota, asked, used, limited, found)
     if needed:
         amounts = listed([f"{resource} {amount}" for resource, amount in needed.items()])
         changes.append(
             Change(
-                text=f"Raise ResourceQuota {name} to {amounts}, or run fewer replicas",
+                text=say(
+                    "Raise ResourceQuota {name} to {amounts}, or run fewer replicas",
+                    name=name,
+                    amounts=amounts,
+                ),
                 kind="quota",
-                note="The quota is what other teams' shares rest on: ask who owns it.",
+                note=say("The quota is what other teams' shares rest on: ask who owns it."),
                 commands=bodies([patch_of(quota, {"spec": {"hard": needed}})] if quota else []),
             )
         )
     return _by_object(cause, "resourcequota", f"{namespace}/{name}", changes)
 
 
-def _by_object(cause: str, kind: str, key: str, changes: list[Change]) -> Explained:
+def _by_object(cause: Sentence, kind: str, key: str, changes: list[Change]) -> Explained:
     return Explained(cause, f"{kind} {key}", tuple(changes), (f"{kind}/{key}",))
 
 
@@ -146,11 +162,27 @@ def _unstated(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Ex
     match = _UNSTATED.search(found.message)
     what = match[2] if match is not None else ""
     amounts, containers = _left_out(what)
-    of = f" of containers {listed(containers)}" if containers else ""
-    cause = f"ResourceQuota {namespace}/{name} wants every pod to state {listed(amounts)}{of}."
+    cause = say(
+        "ResourceQuota {namespace}/{name} wants every pod to state {amounts}.",
+        namespace=namespace,
+        name=name,
+        amounts=listed(amounts),
+    )
+    if containers:
+        cause = say(
+            "ResourceQuota {namespace}/{name} wants every pod to state {amounts} of containers "
+            "{containers}.",
+            namespace=namespace,
+            name=name,
+            amounts=listed(amounts),
+            containers=listed(containers),
+        )
     change = Change(
-        text=f"State {listed(amounts)} in the template, or create a LimitRange in {namespace} with "
-        "defaults",
+        text=say(
+            "State {amounts} in the template, or create a LimitRange in {namespace} with defaults",
+            amounts=listed(amounts),
+            namespace=namespace,
+        ),
         kind="limits",
         commands=bodies([default_amounts(namespace, amounts)]),
     )
@@ -174,20 +206,24 @@ def _webhook(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Exp
     """A webhook that cannot be called: its configuration, its Service, and who serves that."""
     del namespace
     configuration, hook = hook_named(evidence, name)
-    parts = [f"The webhook {name}"]
-    by = f"webhook {name}"
+    webhook: str = name
+    by = known_as("webhook", name)
     changes: list[Change] = []
     if configuration is not None and hook is not None:
         by = f"{configuration['kind'].lower()} {configuration['metadata']['name']}"
-        parts.append(f"(failurePolicy {hook.get('failurePolicy') or 'Fail'})")
+        policy = hook.get("failurePolicy") or "Fail"
+        webhook = say("{webhook} (failurePolicy {policy})", webhook=name, policy=policy)
     service = section(hook or {}, "clientConfig", "service")
     where = f"{service.get('namespace')}/{service.get('name')}" if service else ""
-    if where:
-        parts.append(f"cannot be called through service {where}")
-    else:
-        parts.append("cannot be called")
     reason = found.message.rpartition(": ")[2]
-    cause = f"{' '.join(parts)}: {reason}."
+    cause = say("The webhook {webhook} cannot be called: {reason}.", webhook=webhook, reason=reason)
+    if where:
+        cause = say(
+            "The webhook {webhook} cannot be called through service {service}: {reason}.",
+            webhook=webhook,
+            service=where,
+            reason=reason,
+        )
     owner = (
         served_by(evidence, str(service.get("namespace")), str(service.get("name")))
         if service
@@ -195,14 +231,17 @@ def _webhook(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Exp
     )
     owner = owner or behind(evidence, name, "admission", "webhook")
     if owner is not None:
-        cause = f"{cause} {owner.said(evidence, 'serves it')}"
+        cause = together(cause, owner.said(evidence, SERVES))
         if not owner.is_running:
             changes.append(started(owner.workload))
     changes.append(
         Change(
-            text=f"Let webhook {name} be ignored when it cannot be called (failurePolicy Ignore)",
+            text=say(
+                "Let webhook {name} be ignored when it cannot be called (failurePolicy Ignore)",
+                name=name,
+            ),
             kind="webhook",
-            shared="what it enforces is off for everybody meanwhile",
+            shared=say("what it enforces is off for everybody meanwhile"),
         )
     )
     return Explained(cause, by, tuple(changes), (by.replace(" ", "/", 1), *facts_of(owner)))
@@ -213,13 +252,13 @@ def started(owner: Manifest) -> Change:
     name = entity(owner).replace("/", " ", 1)
     if wanted_pods(owner) == 0 and owner["kind"] != "DaemonSet":
         return Change(
-            text=f"Scale {name} to 1",
+            text=say("Scale {name} to 1", name=name),
             kind="start",
-            note="Nothing to prove for a scheduler: whether it then works, its log says.",
+            note=say("Nothing to prove for a scheduler: whether it then works, its log says."),
             commands=bodies([patch_of(owner, {"spec": {"replicas": 1}})]),
         )
     return Change(
-        text=f"Let {name} run: see why its pods are not ready",
+        text=say("Let {name} run: see why its pods are not ready", name=name),
         kind="start",
     )
 
@@ -227,12 +266,19 @@ def started(owner: Manifest) -> Change:
 def _denied(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
     del namespace
     configuration, _ = hook_named(evidence, name)
-    by = f"webhook {name}"
+    by = known_as("webhook", name)
     if configuration is not None:
         by = f"{configuration['kind'].lower()} {configuration['metadata']['name']}"
     reason = found.message.partition("denied the request: ")[2] or found.message
-    change = Change(text=f"Give the template what the policy asks for: {reason}", kind="template")
-    return Explained(f"The admission webhook {name} denies the pods: {reason}.", by, (change,))
+    change = Change(
+        text=say("Give the template what the policy asks for: {reason}", reason=reason),
+        kind="template",
+    )
+    return Explained(
+        say("The admission webhook {name} denies the pods: {reason}.", name=name, reason=reason),
+        by,
+        (change,),
+    )
 
 
 def _account(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
@@ -243,38 +289,64 @@ def _account(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Exp
         for each in evidence.all("ServiceAccount")
         if each["metadata"].get("namespace") == namespace
     ]
-    others = f" The namespace has {listed(known)}." if known else ""
+    others = say("The namespace has {accounts}.", accounts=listed(known)) if known else NOTHING
     change = Change(
-        text=f"Create ServiceAccount {namespace}/{account}, or name another in the template",
+        text=say(
+            "Create ServiceAccount {namespace}/{account}, or name another in the template",
+            namespace=namespace,
+            account=account,
+        ),
         kind="account",
         commands=bodies([created(named("ServiceAccount", f"{namespace}/{account}"))]),
     )
-    cause = f'ServiceAccount {namespace}/{account} does not exist (serviceaccount "{name}" not found).{others}'
+    cause = say(
+        "ServiceAccount {namespace}/{account} does not exist ({message}).",
+        namespace=namespace,
+        account=account,
+        message=verbatim(f'serviceaccount "{name}" not found'),
+    )
+    cause = together(cause, others)
     return _by_object(cause, "serviceaccount", f"{namespace}/{account}", [change])
 
 
 def _class(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
     del evidence, namespace, found
     change = Change(
-        text=f"Create PriorityClass {name}, or name another in the template",
+        text=say("Create PriorityClass {name}, or name another in the template", name=name),
         kind="priority",
         commands=bodies([created(named("PriorityClass", name, "scheduling.k8s.io/v1", value=0))]),
     )
-    return _by_object(f"PriorityClass {name} does not exist.", "priorityclass", name, [change])
+    return _by_object(
+        say("PriorityClass {name} does not exist.", name=name), "priorityclass", name, [change]
+    )
 
 
 def _runtime(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
     del namespace, found
     known = listed([str(each["metadata"]["name"]) for each in evidence.all("RuntimeClass")], 4)
-    others = f" The cluster has {known}." if known else " There is no RuntimeClass in the files."
+    others = (
+        say("The cluster has {classes}.", classes=known)
+        if known
+        else say("There is no RuntimeClass in the files.")
+    )
     change = Change(
-        text=f"Create RuntimeClass {name}, or name another in the template (runtimeClassName)",
+        text=say(
+            "Create RuntimeClass {name}, or name another in the template (runtimeClassName)",
+            name=name,
+        ),
         kind="runtime",
         commands=bodies([created(named("RuntimeClass", name, "node.k8s.io/v1", handler=name))]),
     )
     return _by_object(
-        f"RuntimeClass {name} does not exist.{others}", "runtimeclass", name, [change]
+        together(say("RuntimeClass {name} does not exist.", name=name), others),
+        "runtimeclass",
+        name,
+        [change],
     )
+
+
+_NO_MORE: Final = phrase("Ask in the template for no more than {amount} {resource} per {kind}")
+_NO_LESS: Final = phrase("Ask in the template for no less than {amount} {resource} per {kind}")
 
 
 def _bound(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
@@ -283,8 +355,8 @@ def _bound(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Expla
     match = _BOUND.search(found.message)
     assert match is not None
     side, resource, kind, amount = match[1][:3], match[2], match[3], match[4]
-    than = "no more" if side == "max" else "no less"
-    change = f"Ask in the template for {than} than {amount} {resource} per {kind}"
+    ask = _NO_MORE if side == "max" else _NO_LESS
+    change = ask.say(amount=amount, resource=resource, kind=kind)
     return _limited(evidence, namespace, found, (kind, side, resource), change)
 
 
@@ -294,13 +366,17 @@ def _ratio(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Expla
     match = _RATIO.search(found.message)
     assert match is not None
     resource, kind, amount = match[1], match[2], match[3]
-    change = f"Let the limit of {resource} in the template be at most {amount} times its request"
+    change = say(
+        "Let the limit of {resource} in the template be at most {amount} times its request",
+        resource=resource,
+        amount=amount,
+    )
     where = (kind, "maxLimitRequestRatio", resource)
     return _limited(evidence, namespace, found, where, change)
 
 
 def _limited(
-    evidence: Evidence, namespace: str, found: Stuck, where: tuple[str, str, str], text: str
+    evidence: Evidence, namespace: str, found: Stuck, where: tuple[str, str, str], text: Sentence
 ) -> Explained:
     """The LimitRange that has an item of a type with that field and resource."""
     kind, field_name, resource = where
@@ -314,12 +390,20 @@ def _limited(
             if item.get("type") == kind
         )
     ]
-    who = f"LimitRange {key_of(ranges[0])}" if ranges else f"A LimitRange of namespace {namespace}"
     said = (found.message.partition("forbidden: ")[2] or found.message).rstrip(".")
     change = Change(text=text, kind="template")
-    by = who[:1].lower() + who[1:] if not ranges else f"limitrange {key_of(ranges[0])}"
-    facts = (f"limitrange/{key_of(ranges[0])}",) if ranges else ()
-    return Explained(f"{who} forbids the pods: {said}.", by, (change,), facts)
+    if not ranges:
+        cause = say(
+            "A LimitRange of namespace {namespace} forbids the pods: {message}.",
+            namespace=namespace,
+            message=said,
+        )
+        return Explained(cause, f"a LimitRange of namespace {namespace}", (change,))
+    key = key_of(ranges[0])
+    cause = say(
+        "LimitRange {limit_range} forbids the pods: {message}.", limit_range=key, message=said
+    )
+    return Explained(cause, known_as("limitrange", key), (change,), (f"limitrange/{key}",))
 
 
 def _scopes(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
@@ -335,21 +419,37 @@ def _scopes(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Expl
         for each in evidence.all("ResourceQuota")
         if each["metadata"].get("namespace") == namespace
     ]
-    have = f"It has {listed(quotas)}." if quotas else "It has no ResourceQuota at all."
-    cause = (
-        f"The API server is configured to admit pods of PriorityClass {listed(classes)} only where "
-        f"a ResourceQuota names that class in its scopeSelector (insufficient quota to match these "
-        f"scopes: {name}), and none in namespace {namespace} does. {have}"
+    have = (
+        say("It has {quotas}.", quotas=listed(quotas))
+        if quotas
+        else say("It has no ResourceQuota at all.")
     )
+    cause = say(
+        "The API server is configured to admit pods of PriorityClass {classes} "
+        "only where a ResourceQuota names that class in its scopeSelector "
+        "({message}), and none in namespace {namespace} does.",
+        classes=listed(classes),
+        message=verbatim(f"insufficient quota to match these scopes: {name}"),
+        namespace=namespace,
+    )
+    cause = together(cause, have)
     changes = [
         Change(
-            text=f"Create a ResourceQuota in {namespace} with scopeSelector PriorityClass In "
-            f"[{', '.join(classes)}], or use no such class",
+            text=say(
+                "Create a ResourceQuota in {namespace} with scopeSelector PriorityClass In "
+                "[{classes}], or use no such class",
+                namespace=namespace,
+                classes=enumerated(classes),
+            ),
             kind="quota",
             commands=bodies([_quota_for(namespace, classes, found.missing)]),
         )
     ]
-    by = f"namespace {namespace} (no quota for PriorityClass {listed(classes)})"
+    by = say(
+        "namespace {namespace} (no quota for PriorityClass {classes})",
+        namespace=namespace,
+        classes=listed(classes),
+    )
     return Explained(cause, by, tuple(changes))
 
 
@@ -364,21 +464,37 @@ def _security(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Ex
     del evidence
     reason = found.message.partition("violates PodSecurity ")[2]
     changes = [
-        Change(text=f"Let the template meet Pod Security level {name}", kind="template"),
         Change(
-            text=f"Label namespace {namespace} with a lower Pod Security level",
+            text=say("Let the template meet Pod Security level {name}", name=name), kind="template"
+        ),
+        Change(
+            text=say(
+                "Label namespace {namespace} with a lower Pod Security level", namespace=namespace
+            ),
             kind="security",
-            shared=f"every pod of namespace {namespace} may then do as much",
+            shared=say(
+                "every pod of namespace {namespace} may then do as much", namespace=namespace
+            ),
         ),
     ]
     return _by_object(
-        f"Namespace {namespace} enforces Pod Security: {reason}.", "namespace", namespace, changes
+        say(
+            "Namespace {namespace} enforces Pod Security: {reason}.",
+            namespace=namespace,
+            reason=reason,
+        ),
+        "namespace",
+        namespace,
+        changes,
     )
 
 
 def _other(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
     del evidence
-    return Explained(f"The API server refuses: {found.message}.", f"namespace {namespace}")
+    return Explained(
+        say("The API server refuses: {message}.", message=found.message),
+        known_as("namespace", namespace),
+    )
 
 
 _EXPLAINED: Final[dict[str, Callable[[Evidence, str, str, Stuck], Explained]]] = {

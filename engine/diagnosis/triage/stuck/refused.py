@@ -15,7 +15,7 @@ from engine.diagnosis.observed.evidence import (
     condition,
     entity,
     key_of,
-    times_of,
+    told_by,
 )
 from engine.diagnosis.subjects.admission import refusal_text
 from engine.diagnosis.triage.deciding import Trials
@@ -27,6 +27,7 @@ from engine.diagnosis.triage.stuck.refusals import explain_refusal, kind_of
 from engine.diagnosis.triage.stuck.security import security_refusal
 from engine.diagnosis.triage.stuck.webhooks import unanswered_webhook
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Sentence, grouped, say, say_count, together
 from engine.objects.manifest_parts import section, wanted_pods
 from engine.objects.objects import Manifest, Pod
 
@@ -152,11 +153,16 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Group:
     kind, namespace, name = key
     explained = explain_refusal(evidence, kind, namespace, name, found)
     events = [event for each in found.objects for event in evidence.events(each, _FAILED)]
-    held = f"{counted(found.missing, 'pod')} of {owners_text(workloads)}"
-    verb = "is" if found.missing == 1 else "are"
+    held = say_count(
+        "{count} pod of {workloads} is refused before it exists.",
+        "{count} pods of {workloads} are refused before they exist.",
+        found.missing,
+        count=grouped(found.missing),
+        workloads=owners_text(workloads),
+    )
     return Group(
         kind="workload-refused",
-        cause=f"{explained.cause} {held} {verb} refused before {'it exists' if found.missing == 1 else 'they exist'}.",
+        cause=together(explained.cause, held),
         by=explained.by,
         observed=_observed(evidence, found, events),
         predicted=_predicted(kind),
@@ -167,9 +173,9 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Group:
         workload_counts=tuple(_never_made(evidence, found)),
         facts=explained.facts,
         changes=explained.changes,
-        conclusion=""
+        conclusion=NOTHING
         if explained.changes
-        else "No change was tried: what refuses them is not in the files.",
+        else say("No change was tried: what refuses them is not in the files."),
     )
 
 
@@ -183,24 +189,29 @@ def _never_made(evidence: Evidence, found: Stuck) -> Iterator[WorkloadCount]:
         yield WorkloadCount(workload=workload, waiting=number, of=number)
 
 
-def _observed(evidence: Evidence, found: Stuck, events: Sequence[SeenEvent]) -> str:
+def _observed(evidence: Evidence, found: Stuck, events: Sequence[SeenEvent]) -> Sentence:
     """What the files say: an Event, or the condition of the workload."""
     if any(_refusal(evidence, each)[0] for each in found.objects):
-        return f"FailedCreate{times_of(events)}: {found.message}"
-    counts = (
-        f"{each['kind']} {key_of(each)} has {wanted_pods(each) - found.lacks[entity(each)]} of "
-        f"{counted(wanted_pods(each), 'pod')}"
+        return told_by(events, _FAILED, found.message)
+    counts = [
+        say(
+            "{kind} {name} has {count} of {wanted}",
+            kind=each["kind"],
+            name=key_of(each),
+            count=wanted_pods(each) - found.lacks[entity(each)],
+            wanted=counted(wanted_pods(each), "pod"),
+        )
         for each in found.objects
         if each.get("status")
-    )
-    shown = listed(list(counts), 3)
-    return f"{shown}; no Event says why." if shown else ""
+    ]
+    shown = listed(counts, 3)
+    return say("{shown}; no Event says why.", shown=shown) if shown else NOTHING
 
 
-def _predicted(kind: str) -> str:
+def _predicted(kind: str) -> Sentence:
     if kind in _KNOWN_RULES:
-        return "The API server refuses them as well (FailedCreate)."
-    return "Webhooks and policies are outside the model, which would create them at once."
+        return say("The API server refuses them as well (FailedCreate).")
+    return say("Webhooks and policies are outside the model, which would create them at once.")
 
 
 def _top(evidence: Evidence, owner: Manifest) -> str:

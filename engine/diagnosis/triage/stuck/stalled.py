@@ -19,6 +19,15 @@ from engine.diagnosis.triage.carrying_out import bodies, patch_of
 from engine.diagnosis.triage.drawn import WorkloadCount
 from engine.diagnosis.triage.report import Change, Group, counted
 from engine.diagnosis.triage.stuck.told import container_statuses
+from engine.kernel.sentences import (
+    NOTHING,
+    Sentence,
+    count_phrase,
+    grouped,
+    say,
+    say_count,
+    together,
+)
 from engine.objects.manifest_parts import section, wanted_pods
 from engine.objects.objects import Manifest
 
@@ -64,13 +73,34 @@ def overdue_groups(evidence: Evidence, held: Collection[str]) -> Iterator[Group]
         yield _group(
             deployment,
             max(wanted - int(status.get("replicas") or 0), 0),
-            cause=f"Deployment {key_of(deployment)} has not gone on in time ({_OVERDUE}): of {wanted} "
-            f"pods {updated} are of the new template and {ready} ready. No pod, Event or condition in "
-            "the files says why.",
+            cause=say(
+                "Deployment {deployment} has not gone on in time ({reason}): of {wanted} pods "
+                "{updated} are of the new template and {ready} ready. No pod, Event or "
+                "condition in the files says why.",
+                deployment=key_of(deployment),
+                reason=_OVERDUE,
+                wanted=wanted,
+                updated=updated,
+                ready=ready,
+            ),
             observed=_said(deployment, "Progressing"),
             since=str(seen.get("lastTransitionTime") or ""),
             changes=(),
         )
+
+
+_NONE_YET: Final = count_phrase(
+    "Deployment {deployment} is paused (spec.paused) and has no ReplicaSet yet: {count} pod of "
+    "{wanted} is not made.",
+    "Deployment {deployment} is paused (spec.paused) and has no ReplicaSet yet: {count} pods of "
+    "{wanted} are not made.",
+)
+_NONE_WANTS_THEM: Final = count_phrase(
+    "Deployment {deployment} is paused (spec.paused) and has no ReplicaSet that wants them: "
+    "{count} pod of {wanted} is not made.",
+    "Deployment {deployment} is paused (spec.paused) and has no ReplicaSet that wants them: "
+    "{count} pods of {wanted} are not made.",
+)
 
 
 def _paused(evidence: Evidence, deployment: Manifest) -> Iterator[Group]:
@@ -85,19 +115,18 @@ def _paused(evidence: Evidence, deployment: Manifest) -> Iterator[Group]:
     if missing <= 0 or not section(deployment, "status"):
         return
     key, seen = key_of(deployment), condition(deployment, "Progressing")
-    lacks = "has no ReplicaSet yet" if not sets else "has no ReplicaSet that wants them"
+    lacks = _NONE_WANTS_THEM if sets else _NONE_YET
     yield _group(
         deployment,
         missing,
-        cause=f"Deployment {key} is paused (spec.paused) and {lacks}: "
-        f"{counted(missing, 'pod')} of {wanted} {'is' if missing == 1 else 'are'} not made.",
-        observed=_said(deployment, "Progressing") or "spec.paused is true; no Event.",
+        cause=lacks.say(missing, deployment=key, wanted=wanted, count=grouped(missing)),
+        observed=_said(deployment, "Progressing") or say("spec.paused is true; no Event."),
         since=str((seen or {}).get("lastTransitionTime") or ""),
         changes=(
             Change(
-                text=f"Resume Deployment {key}",
+                text=say("Resume Deployment {key}", key=key),
                 kind="resume",
-                note="kubectl rollout resume does it. Somebody has paused it: ask why.",
+                note=say("kubectl rollout resume does it. Somebody has paused it: ask why."),
                 commands=bodies([patch_of(deployment, {"spec": {"paused": None}})]),
             ),
         ),
@@ -115,13 +144,13 @@ class _Ends:
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
 
-    def last_of(self, job: str) -> str:
+    def last_of(self, job: str) -> Sentence:
         """How the last of the Job's failed pods has ended, in a sentence; "" where nothing says it."""
-        return self._found.get(job, "")
+        return self._found.get(job, NOTHING)
 
     @cached_property
-    def _found(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+    def _found(self) -> dict[str, Sentence]:
+        found: dict[str, Sentence] = {}
         for pod in self._evidence.all("Pod"):
             owner = controller_reference(pod)
             if owner is None or section(pod, "status").get("phase") != "Failed":
@@ -139,20 +168,43 @@ def _failed(evidence: Evidence, job: Manifest, seen: Manifest, ends: _Ends) -> I
     key, spec = key_of(job), section(job, "spec")
     failed = int(section(job, "status").get("failed") or 0)
     reason = str(seen.get("reason") or "")
-    text = f"Job {key} has failed ({reason}): {str(seen.get('message') or '').rstrip('.')}."
+    text = say(
+        "Job {job} has failed ({reason}): {message}.",
+        job=key,
+        reason=reason,
+        message=str(seen.get("message") or "").rstrip("."),
+    )
     if reason == "BackoffLimitExceeded":
-        text = f"{text} {counted(failed, 'pod')} failed; backoffLimit is {spec.get('backoffLimit', 6)}."
+        text = together(
+            text,
+            say_count(
+                "{count} pod failed; backoffLimit is {backoff_limit}.",
+                "{count} pods failed; backoffLimit is {backoff_limit}.",
+                failed,
+                count=grouped(failed),
+                backoff_limit=spec.get("backoffLimit", 6),
+            ),
+        )
     yield _group(
         job,
         0,
-        cause=f"{text} {ends.last_of(key)} It makes no more pods.".replace("  ", " "),
-        observed=f"Condition {seen.get('type')} is True, {reason}: {seen.get('message')}",
+        cause=together(text, ends.last_of(key), say("It makes no more pods.")),
+        observed=say(
+            "Condition {type} is True, {reason}: {message}",
+            type=seen.get("type"),
+            reason=reason,
+            message=seen.get("message"),
+        ),
         since=since,
         changes=(
             Change(
-                text=f"Make Job {key} again once what ends its pods is mended: see the log of the last one",
+                text=say(
+                    "Make Job {key} again once what ends its pods is mended: see the log of "
+                    "the last one",
+                    key=key,
+                ),
                 kind="again",
-                note="A Job that has failed never starts again.",
+                note=say("A Job that has failed never starts again."),
             ),
         ),
     )
@@ -171,18 +223,23 @@ def _has_run_since(evidence: Evidence, job: Manifest) -> bool:
     return False
 
 
-def _end_of(pod: Manifest) -> str:
+def _end_of(pod: Manifest) -> Sentence:
     """How a failed pod ended: by its container, or by what its status says."""
     status = section(pod, "status")
     for each in container_statuses(pod):
         ended = section(each, "state", "terminated")
         if ended.get("exitCode"):
-            return (
-                f"Container {each.get('name')} of pod {key_of(pod)} ended with "
-                f"{ended.get('reason')} (exit code {ended.get('exitCode')})."
+            return say(
+                "Container {name} of pod {key_of} ended with {reason} (exit code {exit_code}).",
+                name=each.get("name"),
+                key_of=key_of(pod),
+                reason=ended.get("reason"),
+                exit_code=ended.get("exitCode"),
             )
     said = ": ".join(str(status[name]) for name in ("reason", "message") if status.get(name))
-    return f"Pod {key_of(pod)}: {said.rstrip('.')}." if said else ""
+    if not said:
+        return NOTHING
+    return say("Pod {pod}: {message}.", pod=key_of(pod), message=said.rstrip("."))
 
 
 def _queued(evidence: Evidence, job: Manifest) -> Iterator[Group]:
@@ -202,29 +259,46 @@ def _queued(evidence: Evidence, job: Manifest) -> Iterator[Group]:
     yield _group(
         job,
         asked,
-        cause=f"Job {key} is suspended until the queue {queue} admits it: "
-        f"{counted(asked, 'pod')} {'is' if asked == 1 else 'are'} not made. {' '.join(told)}".rstrip(),
-        observed=" ".join(told) or _said(job, "Suspended") or "spec.suspend is true; no Event.",
+        cause=together(
+            say_count(
+                "Job {job} is suspended until the queue {queue} admits it: {count} pod is not made.",
+                "Job {job} is suspended until the queue {queue} admits it: {count} pods are not "
+                "made.",
+                asked,
+                job=key,
+                queue=queue,
+                count=grouped(asked),
+            ),
+            *told,
+        ),
+        observed=together(*told)
+        or _said(job, "Suspended")
+        or say("spec.suspend is true; no Event."),
         since=str((condition(job, "Suspended") or {}).get("lastTransitionTime") or ""),
         changes=(
             Change(
-                text=f"Let Job {key} start (spec.suspend false)",
+                text=say("Let Job {key} start (spec.suspend false)", key=key),
                 kind="resume",
-                shared="it goes round the queue",
+                shared=say("it goes round the queue"),
                 commands=bodies([patch_of(job, {"spec": {"suspend": False}})]),
             ),
         ),
     )
 
 
-def _said(manifest: Manifest, kind: str) -> str:
+def _said(manifest: Manifest, kind: str) -> Sentence:
     """What a condition says: "Condition Progressing is Unknown, DeploymentPaused: …"; "" for none."""
     found = condition(manifest, kind)
     if found is None:
-        return ""
-    return (
-        f"Condition {kind} of {manifest['kind']} {key_of(manifest)} is {found.get('status')}, "
-        f"{found.get('reason')}: {str(found.get('message') or '').rstrip('.')}."
+        return NOTHING
+    return say(
+        "Condition {condition} of {kind} {name} is {status}, {reason}: {message}.",
+        condition=kind,
+        kind=manifest["kind"],
+        name=key_of(manifest),
+        status=found.get("status"),
+        reason=found.get("reason"),
+        message=str(found.get("message") or "").rstrip("."),
     )
 
 
@@ -232,8 +306,8 @@ def _group(
     workload: Manifest,
     missing: int,
     *,
-    cause: str,
-    observed: str,
+    cause: Sentence,
+    observed: Sentence,
     since: str,
     changes: tuple[Change, ...],
 ) -> Group:
@@ -243,7 +317,7 @@ def _group(
         cause=cause,
         by=name.replace("/", " ", 1),
         observed=observed,
-        predicted="Its controller waits here as well.",
+        predicted=say("Its controller waits here as well."),
         since=since,
         pods_missing=missing,
         workloads=(name,),
@@ -253,7 +327,9 @@ def _group(
         objects=() if missing else (name,),
         facts=(name,),
         changes=changes,
-        conclusion="" if changes else "No change was tried: what holds it is not in the files.",
+        conclusion=NOTHING
+        if changes
+        else say("No change was tried: what holds it is not in the files."),
     )
 
 
@@ -275,8 +351,13 @@ class InOrder:
         if not found:
             return group
         told = [
-            f"{owner['kind']} {key_of(owner)} (OrderedReady) makes {counted(missing, 'more pod')} "
-            f"only when pod {pod} is ready."
+            say(
+                "{kind} {key_of} (OrderedReady) makes {counted} only when pod {pod} is ready.",
+                kind=owner["kind"],
+                key_of=key_of(owner),
+                counted=counted(missing, "more pod"),
+                pod=pod,
+            )
             for pod, owner, missing in found
         ]
         more = (
@@ -285,7 +366,7 @@ class InOrder:
         )
         return replace(
             group,
-            cause=" ".join([group.cause, *told]),
+            cause=together(group.cause, *told),
             pods_missing=group.pods_missing + sum(missing for _, _, missing in found),
             workload_counts=(*group.workload_counts, *more),
         )

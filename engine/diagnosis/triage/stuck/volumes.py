@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.csi_sidecars.external_provisioner import FINALIZER
-from engine.diagnosis.observed.evidence import Evidence, SeenEvent, entity, times_of
+from engine.diagnosis.observed.evidence import Evidence, SeenEvent, entity, told_by
 from engine.diagnosis.triage.carrying_out import bodies, without_finalizer
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Change, Group
-from engine.diagnosis.triage.stuck.controllers import Behind, behind
+from engine.diagnosis.triage.stuck.controllers import IS_DRIVER, Behind, behind
 from engine.diagnosis.triage.stuck.explained import facts_of
 from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Sentence, count_phrase, say, together
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest
 from engine.objects.phases import (
@@ -28,6 +30,25 @@ from engine.objects.phases import (
 
 # A driver deletes within seconds, and tries again after at most this long.
 _PATIENCE_SECONDS: Final = 300
+# By whether the volume is to be deleted, and whether a message says why it was not.
+_KEPT: Final = {
+    (True, True): count_phrase(
+        "Volume {volumes} is released and not deleted: {message}.",
+        "The {count} volumes {volumes} are released and not deleted: {message}.",
+    ),
+    (True, False): count_phrase(
+        "Volume {volumes} is released and not deleted, and no Event says why.",
+        "The {count} volumes {volumes} are released and not deleted, and no Event says why.",
+    ),
+    (False, True): count_phrase(
+        "Volume {volumes} is released and not recycled: {message}.",
+        "The {count} volumes {volumes} are released and not recycled: {message}.",
+    ),
+    (False, False): count_phrase(
+        "Volume {volumes} is released and not recycled, and no Event says why.",
+        "The {count} volumes {volumes} are released and not recycled, and no Event says why.",
+    ),
+}
 _REFUSALS: Final = ("VolumeFailedDelete", "VolumeFailedRecycle")
 
 
@@ -113,59 +134,67 @@ def _alike(message: str, volume: Manifest) -> str:
 
 def _group(evidence: Evidence, kept: _Kept) -> Group:
     names = sorted(str(each["metadata"]["name"]) for each in kept.volumes)
-    by, owner = f"persistentvolume {names[0]}", kept.owner
+    by, owner = known_as("persistentvolume", names[0]), kept.owner
     changes: list[Change] = []
     if kept.attachment is not None:
         by = entity(kept.attachment).replace("/", " ", 1)
     elif owner is not None and not owner.is_running:
         by, changes = owner.name, [started(owner.workload)]
     elif kept.driver:
-        by = f"csidriver {kept.driver}"
+        by = known_as("csidriver", kept.driver)
     changes += _by_hand(kept.volumes)
     return Group(
         kind="terminating",
         cause=_cause(evidence, kept, names),
         by=by,
         observed=_observed(kept),
-        predicted=""
+        predicted=NOTHING
         if not kept.events
-        else "The model's drivers delete such volumes: here the files know more.",
+        else say("The model's drivers delete such volumes: here the files know more."),
         contradicts=bool(kept.events),
         since=kept.since,
         objects=tuple(entity(each) for each in kept.volumes),
         facts=facts_of(owner),
         changes=tuple(changes),
-        conclusion=""
+        conclusion=NOTHING
         if changes
-        else "No change was tried: what a volume plugin accepts is outside the model.",
+        else say("No change was tried: what a volume plugin accepts is outside the model."),
     )
 
 
-def _cause(evidence: Evidence, kept: _Kept, names: list[str]) -> str:
-    is_one, first = len(names) == 1, kept.volumes[0]
-    who = f"Volume {names[0]} is" if is_one else f"The {len(names)} volumes {listed(names, 3)} are"
-    done = "deleted" if _policy(first) == RECLAIM_DELETE else "recycled"
-    said = f": {kept.message.rstrip('.')}." if kept.message else ", and no Event says why."
-    parts = [f"{who} released and not {done}{said}"]
+def _cause(evidence: Evidence, kept: _Kept, names: list[str]) -> Sentence:
+    is_deleted = _policy(kept.volumes[0]) == RECLAIM_DELETE
+    message = {"message": kept.message.rstrip(".")} if kept.message else {}
+    text = _KEPT[is_deleted, bool(kept.message)]
+    parts = [text.say(len(names), volumes=listed(names, 3), **message)]
     if kept.attachment is not None:
         spec = section(kept.attachment, "spec")
         name = kept.attachment["metadata"]["name"]
         parts.append(
-            f"VolumeAttachment {name} still ties volume {names[0]} to {spec.get('nodeName')}."
+            say(
+                "VolumeAttachment {name} still ties volume {names} to {node_name}.",
+                name=name,
+                names=names[0],
+                node_name=spec.get("nodeName"),
+            )
         )
     if kept.owner is not None:
-        parts.append(kept.owner.said(evidence, f"is the driver {kept.driver}"))
+        parts.append(kept.owner.said(evidence, IS_DRIVER, driver=kept.driver))
     elif kept.driver:
-        parts.append(f"No workload in the files looks like the driver {kept.driver}.")
-    return " ".join(parts)
+        parts.append(
+            say("No workload in the files looks like the driver {driver}.", driver=kept.driver)
+        )
+    return together(*parts)
 
 
-def _observed(kept: _Kept) -> str:
+def _observed(kept: _Kept) -> Sentence:
     if kept.events:
         newest = kept.events[-1]
-        return f"{newest.reason}{times_of(kept.events)}: {newest.message}"
-    since = f" since {kept.since}" if kept.since else ""
-    return f"Phase {section(kept.volumes[0], 'status').get('phase')}{since}; no Event."
+        return told_by(kept.events, newest.reason, newest.message)
+    phase = section(kept.volumes[0], "status").get("phase")
+    if not kept.since:
+        return say("Phase {phase}; no Event.", phase=phase)
+    return say("Phase {phase} since {since}; no Event.", phase=phase, since=kept.since)
 
 
 def _by_hand(volumes: list[Manifest]) -> Iterator[Change]:
@@ -174,9 +203,15 @@ def _by_hand(volumes: list[Manifest]) -> Iterator[Change]:
     if held:
         names = listed([str(each["metadata"]["name"]) for each in held], 3)
         yield Change(
-            text=f"Delete the disk of volume {names} in the storage itself, then the volume, and "
-            f"take its finalizer {FINALIZER} off",
+            text=say(
+                "Delete the disk of volume {names} in the storage itself, then the volume, "
+                "and take its finalizer {finalizer} off",
+                names=names,
+                finalizer=FINALIZER,
+            ),
             kind="finalizer",
-            loses="the disk, where it is still there: nothing in the cluster knows of it any more",
+            loses=say(
+                "the disk, where it is still there: nothing in the cluster knows of it any more"
+            ),
             commands=bodies(without_finalizer(each, FINALIZER) for each in held),
         )

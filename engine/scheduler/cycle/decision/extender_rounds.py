@@ -16,6 +16,7 @@ from engine.framework.framework import Code, CycleState, Detail, Plugin, Status
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.runtime import Framework, PluginScore, Scores, Search
+from engine.kernel.sentences import say
 from engine.scheduler.configuration.extenders import Extender, ExtenderError, Filtered, Preempted
 from engine.scheduler.configuration.profiles import Profile
 from engine.scheduler.preemption.dry_run import Candidate
@@ -25,7 +26,7 @@ NO_CANDIDATE = "no candidate node for preemption"
 # The status of a node that an extender left out without a reason.
 # Upstream: NodeToStatus, AbsentNodesStatus().
 LEFT_OUT = Status(Code.UNRESOLVABLE, (), names.EXTENDER)
-_LEFT_OUT_WORDS = "left out by an extender"
+_LEFT_OUT_WORDS = say("left out by an extender")
 
 
 class ExtenderVerdicts(Plugin):
@@ -44,7 +45,9 @@ class ExtenderVerdicts(Plugin):
     def detail(self, state: CycleState, row: int, code: int) -> Detail:
         """The text of that status."""
         message = self.statuses(state)[code - 1].message
-        return Detail(text=f"refused by an extender: {message}" if message else _LEFT_OUT_WORDS)
+        if not message:
+            return Detail(text=_LEFT_OUT_WORDS)
+        return Detail(text=say("refused by an extender: {message}", message=message))
 
     def statuses(self, state: CycleState) -> list[Status]:
         """The distinct statuses that extenders gave in this cycle; a code is 1 + the place here."""

@@ -8,6 +8,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 
 from rest_framework import serializers
 
+from engine.kernel.sentences import Sentence
+
 Field = serializers.Field[Any, Any, Any, Any]
 _PLAIN: dict[object, type[Field]] = {
     int: serializers.IntegerField,
@@ -52,7 +54,7 @@ def _field(hint: Any, prefix: str, **options: Any) -> Field:
         return serializers.DictField(child=_field(arguments[1], prefix), **options)
     if _is_object(hint):
         return _part(hint, prefix)(**options)
-    if hint is str:
+    if hint in (str, Sentence):
         return serializers.CharField(allow_blank=True, **options)
     if hint not in _PLAIN:
         raise TypeError(f"a field of type {hint} cannot be described")

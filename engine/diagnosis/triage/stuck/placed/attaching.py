@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from engine.diagnosis.observed.evidence import Evidence, condition, key_of
 from engine.diagnosis.triage.carrying_out import bodies, deleted_at_once, patch_of
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Change
-from engine.diagnosis.triage.stuck.controllers import behind
+from engine.diagnosis.triage.stuck.controllers import IS_NODE_PLUGIN, behind
 from engine.diagnosis.triage.stuck.explained import Explained, Stuck, facts_of
 from engine.diagnosis.triage.stuck.nodes import changes_of_dead
 from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Sentence, say, say_count, together, verbatim
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
 
@@ -20,32 +22,54 @@ def explain_driver(evidence: Evidence, driver: str, found: Stuck) -> Explained:
     text = _unregistered(evidence, driver, nodes)
     owner = behind(evidence, driver, "node", "driver", "csi")
     if owner is None:
-        run = Change(text=f"Run the node plugin of {driver} on {listed(nodes, 4)}", kind="driver")
-        return Explained(text, f"driver {driver}", (run,))
+        run = Change(
+            text=say(
+                "Run the node plugin of {driver} on {nodes}", driver=driver, nodes=listed(nodes, 4)
+            ),
+            kind="driver",
+        )
+        return Explained(text, known_as("driver", driver), (run,))
     change = (
         Change(
-            text=f"Let {owner.name} run on {listed(nodes, 4)} and register {driver} there",
+            text=say(
+                "Let {owner} run on {nodes} and register {driver} there",
+                owner=owner.name,
+                nodes=listed(nodes, 4),
+                driver=driver,
+            ),
             kind="driver",
         )
         if owner.is_running
         else started(owner.workload)
     )
-    text = f"{text} {owner.said(evidence, 'is its node plugin')}"
-    return Explained(text, f"{owner.name} (driver {driver})", (change,), facts_of(owner))
+    text = together(text, owner.said(evidence, IS_NODE_PLUGIN))
+    by = f"{owner.name} ({known_as('driver', driver)})"
+    return Explained(text, by, (change,), facts_of(owner))
 
 
-def _unregistered(evidence: Evidence, driver: str, nodes: list[str]) -> str:
+def _unregistered(evidence: Evidence, driver: str, nodes: list[str]) -> Sentence:
     """Where the driver is not registered; an Event may be older than a CSINode that has it."""
     listed_on = [name for name in nodes if _is_registered(evidence, driver, name)]
     others = [name for name in nodes if name not in listed_on]
-    text = f"driver {driver} is not registered on {listed(others, 4)} (CSINode)." if others else ""
-    if listed_on:
-        has = "CSINode" if len(listed_on) == 1 else "CSINodes"
-        text = (
-            f"{text} The kubelet did not find driver {driver}, although {has} "
-            f"{listed(listed_on, 4)} has it now."
+    text = (
+        say(
+            "driver {driver} is not registered on {others} (CSINode).",
+            driver=driver,
+            others=listed(others, 4),
         )
-    return text.strip()
+        if others
+        else NOTHING
+    )
+    if not listed_on:
+        return text
+    has_it = say_count(
+        "The kubelet did not find driver {driver}, although CSINode {nodes} has it now.",
+        "The kubelet did not find driver {driver}, although CSINodes {nodes} has it now.",
+        len(listed_on),
+        driver=driver,
+        nodes=listed(listed_on, 4),
+    )
+    return together(text, has_it)
 
 
 def _is_registered(evidence: Evidence, driver: str, node: str) -> bool:
@@ -68,16 +92,20 @@ def _without(attachment: Manifest, node: str) -> Change:
     """Detach by hand what nobody needs where it is."""
     name = attachment["metadata"]["name"]
     return Change(
-        text=f"Delete VolumeAttachment {name}, once {node} has unmounted the volume",
+        text=say(
+            "Delete VolumeAttachment {name}, once {node} has unmounted the volume",
+            name=name,
+            node=node,
+        ),
         kind="attachment",
-        loses=f"data, if {node} still writes to the volume",
+        loses=say("data, if {node} still writes to the volume", node=node),
         commands=bodies([deleted_at_once(attachment)]),
     )
 
 
 def explain_multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Explained:
     """A volume that is still attached elsewhere: by which VolumeAttachment, and to which node."""
-    text = f"{found.message.rstrip('.')}."
+    text = verbatim(f"{found.message.rstrip('.')}.")
     for each in evidence.all("VolumeAttachment"):
         source = section(each, "spec", "source")
         node = str(section(each, "spec").get("nodeName"))
@@ -88,35 +116,74 @@ def explain_multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Expla
         if node in mine:
             continue
         is_gone = evidence.find("Node", node) is None
-        text = f"{text} VolumeAttachment {name} still ties volume {volume} to {node}"
         users = _users(evidence, volume, node)
-        text += ", a node that is not in the files." if is_gone else ""
-        text += f", where pod {listed(users, 3)} uses it." if users else "" if is_gone else "."
+        text = together(text, _still_tied(name, volume, node, users, is_gone=is_gone))
         is_idle = not (users or is_gone or each["metadata"].get("deletionTimestamp"))
         changes: list[Change] = []
         dead = evidence.find("Node", node)
         ready = condition(dead, "Ready") if dead is not None else None
         if dead is not None and ready is not None and ready.get("status") != "True":
-            text = f"{text} {node} is not ready (Ready={ready.get('status')}), so nothing is unmounted there."
+            text = together(
+                text,
+                say(
+                    "{node} is not ready (Ready={status}), so nothing is unmounted there.",
+                    node=node,
+                    status=ready.get("status"),
+                ),
+            )
             changes = list(changes_of_dead(dead))
-            return Explained(text, f"node {node}", tuple(changes), (f"node/{node}",))
+            return Explained(text, known_as("node", node), tuple(changes), (f"node/{node}",))
         if is_gone or each["metadata"].get("deletionTimestamp"):
             changes.append(
                 Change(
-                    text=f"Take the finalizers off VolumeAttachment {name} once the machine {node} is surely gone",
+                    text=say(
+                        "Take the finalizers off VolumeAttachment {name} once the machine {node} "
+                        "is surely gone",
+                        name=name,
+                        node=node,
+                    ),
                     kind="finalizer",
-                    loses="data, if the machine still writes to the volume",
+                    loses=say("data, if the machine still writes to the volume"),
                     commands=bodies([patch_of(each, {"metadata": {"finalizers": []}})]),
                 )
             )
-        lets_go = ""
+        lets_go = NOTHING
         if is_idle:
-            lets_go = (
-                f"No pod on {node} uses volume {volume}: a healthy attach/detach controller would take "
-                f"VolumeAttachment {name} away within six minutes, and attach the volume to "
-                f"{listed(sorted(mine), 3)}."
+            lets_go = say(
+                "No pod on {node} uses volume {volume}: a healthy attach/detach controller would take "
+                "VolumeAttachment {name} away within six minutes, and attach the volume to {others}.",
+                node=node,
+                volume=volume,
+                name=name,
+                others=listed(sorted(mine), 3),
             )
             changes.append(_without(each, node))
         facts = (f"node/{node}",)
-        return Explained(text, f"volumeattachment {name}", tuple(changes), facts, lets_go)
-    return Explained(text, f"volume {volume}")
+        return Explained(text, known_as("volumeattachment", name), tuple(changes), facts, lets_go)
+    return Explained(text, known_as("volume", volume))
+
+
+def _still_tied(
+    attachment: str, volume: str, node: str, users: list[str], *, is_gone: bool
+) -> Sentence:
+    known = {"attachment": attachment, "volume": volume, "node": node}
+    used = {**known, "pods": listed(users, 3)}
+    if is_gone and users:
+        return say(
+            "VolumeAttachment {attachment} still ties volume {volume} to {node}, a node that is "
+            "not in the files, where pod {pods} uses it.",
+            **used,
+        )
+    if is_gone:
+        return say(
+            "VolumeAttachment {attachment} still ties volume {volume} to {node}, a node that is "
+            "not in the files.",
+            **known,
+        )
+    if users:
+        return say(
+            "VolumeAttachment {attachment} still ties volume {volume} to {node}, where pod {pods} "
+            "uses it.",
+            **used,
+        )
+    return say("VolumeAttachment {attachment} still ties volume {volume} to {node}.", **known)

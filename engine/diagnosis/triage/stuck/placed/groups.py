@@ -11,8 +11,11 @@ from engine.diagnosis.observed.evidence import (
     SeenEvent,
     is_ready,
     key_of,
-    times_of,
 )
+from engine.diagnosis.observed.evidence import (
+    told_by as told_by_events,
+)
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Change, Group
 from engine.diagnosis.triage.stuck.controllers import owners_text
 from engine.diagnosis.triage.stuck.explained import Explained, Stuck
@@ -41,6 +44,7 @@ from engine.diagnosis.triage.stuck.told import (
     unready,
 )
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import NOTHING, Sentence, count_phrase, say, say_count, verbatim
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
 from engine.objects.pods.told_containers import STARTING
@@ -163,20 +167,16 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Group:
     workloads = evidence.workloads(found.objects)
     keys = sorted(key_of(each) for each in found.objects)
     nodes = sorted({str(section(each, "spec").get("nodeName")) for each in found.objects})
-    who = f"{'The pod' if len(keys) == 1 else f'The {len(keys)} pods'} "
-    who += f"of {owners_text(workloads)}" if workloads else listed(keys, 3)
-    verb = _verb(found.reason, len(keys))
     explained = _explained(evidence, key, found)
-    times = times_of(found.events)
     first = min((each.first for each in found.events), default="")
     started_at = min(
         (str(section(each, "status").get("startTime") or "") for each in found.objects), default=""
     )
     return Group(
         kind="placed-but-stuck",
-        cause=f"{who} {verb} ({listed(nodes, 4)}): {explained.cause}",
-        by=explained.by or (owners_text(workloads) if workloads else f"pod {keys[0]}"),
-        observed=_observed(found, times),
+        cause=_cause(found.reason, keys, workloads, nodes, explained.cause),
+        by=explained.by or (owners_text(workloads) if workloads else known_as("pod", keys[0])),
+        observed=_observed(found),
         predicted=_predicted(found, explained),
         contradicts=not found.is_inferred or bool(explained.lets_go),
         since=min(filter(None, (first, started_at)), default=""),
@@ -185,25 +185,41 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Group:
         workloads=tuple(workloads),
         facts=explained.facts,
         changes=explained.changes,
-        conclusion=""
-        if explained.changes
-        else f"No change was tried: {_outside(found.reason)} outside the model.",
+        conclusion=NOTHING if explained.changes else _outside(found.reason),
     )
 
 
-def _verb(reason: str, pods: int) -> str:
-    if reason in UNREADY:
-        return "runs and is not ready" if pods == 1 else "run and are not ready"
-    return "has its node and does not run" if pods == 1 else "have their nodes and do not run"
+def _cause(
+    reason: str, keys: list[str], workloads: list[str], nodes: list[str], why: Sentence
+) -> Sentence:
+    pods = say_count("The pod {pods}", "The {count} pods {pods}", len(keys), pods=listed(keys, 3))
+    if workloads:
+        owners = owners_text(workloads)
+        pods = say_count(
+            "The pod of {workloads}", "The {count} pods of {workloads}", len(keys), workloads=owners
+        )
+    text = _UNREADY if reason in UNREADY else _IDLE
+    return text.say(len(keys), pods=pods, nodes=listed(nodes, 4), why=why)
 
 
-def _outside(reason: str) -> str:
+_UNREADY: Final = count_phrase(
+    "{pods} runs and is not ready ({nodes}): {why}",
+    "{pods} run and are not ready ({nodes}): {why}",
+)
+_IDLE: Final = count_phrase(
+    "{pods} has its node and does not run ({nodes}): {why}",
+    "{pods} have their nodes and do not run ({nodes}): {why}",
+)
+
+
+def _outside(reason: str) -> Sentence:
     """What of a failure kscope does not play."""
-    is_of_volume = reason in ("FailedAttachVolume", "FailedMount", "FailedMapVolume")
-    return "what drivers and mounts answer is" if is_of_volume else "containers and images are"
+    if reason in ("FailedAttachVolume", "FailedMount", "FailedMapVolume"):
+        return say("No change was tried: what drivers and mounts answer is outside the model.")
+    return say("No change was tried: containers and images are outside the model.")
 
 
-def _observed(found: Stuck, times: str) -> str:
+def _observed(found: Stuck) -> Sentence:
     """What the files say; a refusal that was inferred from the objects stands in no Event."""
     status = section(found.objects[0], "status")
     waiting = [
@@ -212,29 +228,32 @@ def _observed(found: Stuck, times: str) -> str:
         if (reason := section(each, "state", "waiting").get("reason"))
     ]
     if not found.events and found.reason not in waiting:
-        seen = f"Phase {status.get('phase')}"
-        return (
-            f"{seen}, containers wait in {waiting[0]}; no Event."
-            if waiting
-            else f"{seen}; no Event."
+        phase = status.get("phase")
+        if not waiting:
+            return say("Phase {phase}; no Event.", phase=phase)
+        return say(
+            "Phase {phase}, containers wait in {reason}; no Event.", phase=phase, reason=waiting[0]
         )
-    return f"{found.reason}{times}: {found.message}".rstrip(": ")
+    return told_by_events(found.events, found.reason, found.message)
 
 
-def _predicted(found: Stuck, explained: Explained) -> str:
+def _predicted(found: Stuck, explained: Explained) -> Sentence:
     if explained.lets_go:
         return explained.lets_go
     if found.is_inferred:
-        return f"{found.reason}: {found.message}."
-    return "Healthy nodes would run them: what keeps them lies outside scheduling."
+        return say("{reason}: {message}.", reason=found.reason, message=found.message)
+    return say("Healthy nodes would run them: what keeps them lies outside scheduling.")
 
 
 def _explained(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Explained:
     if key[0] == "missing":
         return explain_missing(evidence, key[1], key[2])
     if key[0] == "key":
-        text = f"{key[1]} {key[2]} has no key {key[3]}."
-        change = Change(text=f"Add the key {key[3]} to {key[1]} {key[2]}", kind="key")
+        text = say("{kind} {name} has no key {key}.", kind=key[1], name=key[2], key=key[3])
+        change = Change(
+            text=say("Add the key {key} to {kind} {name}", key=key[3], kind=key[1], name=key[2]),
+            kind="key",
+        )
         by = f"{key[1].lower()} {key[2]}"
         return Explained(text, by, (change,), (by.replace(" ", "/", 1),))
     if key[0] == "driver":
@@ -256,10 +275,10 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Explai
     by, facts = "", tuple[str, ...]()
     if volume is not None and (known := evidence.find("PersistentVolume", volume[1])) is not None:
         driver = section(known, "spec", "csi").get("driver")
-        by = f"volume {volume[1]}{f' (driver {driver})' if driver else ''}"
+        by = known_as("volume", f"{volume[1]} (driver {driver})" if driver else volume[1])
         facts = (f"volume/{volume[1]}",)
-    text = f"{found.reason}{': ' if found.message else ''}{found.message}."
-    return Explained(text, by, facts=facts)
+    said = f"{found.reason}: {found.message}" if found.message else found.reason
+    return Explained(verbatim(f"{said}."), by, facts=facts)
 
 
 _EXPLAINED: Final[dict[str, Callable[[Evidence, Stuck], Explained]]] = {

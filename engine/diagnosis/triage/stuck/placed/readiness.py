@@ -6,12 +6,14 @@ import re
 from typing import Final
 
 from engine.diagnosis.observed.evidence import Evidence, condition
+from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Change
-from engine.diagnosis.triage.stuck.controllers import behind
+from engine.diagnosis.triage.stuck.controllers import IS_NETWORK, SETS, behind
 from engine.diagnosis.triage.stuck.explained import Explained, Stuck, facts_of
 from engine.diagnosis.triage.stuck.nodes import is_of_network, network_owner
 from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.case import listed
+from engine.kernel.sentences import say, together
 from engine.objects.manifest_parts import items, section
 
 _HANDLER: Final = re.compile(r'no runtime for "([^"]+)" is configured')
@@ -30,7 +32,8 @@ def explain_sandbox(evidence: Evidence, found: Stuck) -> Explained:
 
     Upstream: kubelet/kuberuntime/kuberuntime_sandbox.go, createPodSandbox().
     """
-    text = f"{found.reason}: {found.message.rstrip('.')}."
+    message = found.message.rstrip(".")
+    text = say("{reason}: {message}.", reason=found.reason, message=message)
     nodes = listed(
         sorted({str(section(each, "spec").get("nodeName")) for each in found.objects}), 4
     )
@@ -41,24 +44,48 @@ def explain_sandbox(evidence: Evidence, found: Stuck) -> Explained:
             for each in evidence.all("RuntimeClass")
             if each.get("handler") == handler[1]
         ]
-        named = f"RuntimeClass {listed(classes)}" if classes else "Its RuntimeClass"
-        text = f"{text} {named} asks for the handler {handler[1]}, which the container runtime of {nodes} lacks."
+        lacks = say(
+            "Its RuntimeClass asks for the handler {handler}, which the container runtime of "
+            "{nodes} lacks.",
+            handler=handler[1],
+            nodes=nodes,
+        )
+        if classes:
+            lacks = say(
+                "RuntimeClass {classes} asks for the handler {handler}, which the container "
+                "runtime of {nodes} lacks.",
+                classes=listed(classes),
+                handler=handler[1],
+                nodes=nodes,
+            )
+        text = together(text, lacks)
         change = Change(
-            text=f"Configure the handler {handler[1]} in the container runtime of {nodes}, or let the "
-            "RuntimeClass select the nodes that have it (scheduling.nodeSelector)",
+            text=say(
+                "Configure the handler {handler} in the container runtime of {nodes}, or "
+                "let the RuntimeClass select the nodes that have it "
+                "(scheduling.nodeSelector)",
+                handler=handler[1],
+                nodes=nodes,
+            ),
             kind="runtime",
         )
         facts = tuple(f"runtimeclass/{name}" for name in classes)
-        by = f"runtimeclass {listed(classes)}" if classes else f"node {nodes}"
+        by = known_as("runtimeclass", listed(classes)) if classes else known_as("node", nodes)
         return Explained(text, by, (change,), facts)
     owner = network_owner(evidence) if is_of_network(found.message) else None
     if owner is None:
         return Explained(text, "")
-    text = f"{text} {owner.said(evidence, 'is the network plugin')}"
+    text = together(text, owner.said(evidence, IS_NETWORK))
     change = Change(
-        text=f"Let {owner.name} work on {nodes}: see the log of its pod there", kind="start"
+        text=say(
+            "Let {owner} work on {nodes}: see the log of its pod there",
+            owner=owner.name,
+            nodes=nodes,
+        ),
+        kind="start",
     )
-    return Explained(text, f"{owner.name} (node {nodes})", (change,), facts_of(owner))
+    by = f"{owner.name} ({known_as('node', nodes)})"
+    return Explained(text, by, (change,), facts_of(owner))
 
 
 def explain_readiness_gates(evidence: Evidence, found: Stuck) -> Explained:
@@ -70,13 +97,21 @@ def explain_readiness_gates(evidence: Evidence, found: Stuck) -> Explained:
     unset = [
         gate for gate in gates if (condition(found.objects[0], gate) or {}).get("status") != "True"
     ]
-    text = f"its readiness gate {listed(unset or gates)} is not True."
+    text = say("its readiness gate {gates} is not True.", gates=listed(unset or gates))
     # "target-health.elbv2.k8s.aws/…" has the words of who sets it in front.
     domain = (unset or gates)[0].partition("/")[0] if gates else ""
     hints = ("load", "balancer") if "elb" in domain or "health" in domain else ("controller",)
     owner = behind(evidence, _GATE_OWNERS.get(domain, domain), *hints)
     if owner is None:
-        return Explained(f"{text} No workload in the files looks like the one that sets it.", "")
+        return Explained(
+            together(
+                text,
+                say(
+                    "No workload in the files looks like the one that sets it.",
+                ),
+            ),
+            "",
+        )
     changes = () if owner.is_running else (started(owner.workload),)
-    text = f"{text} {owner.said(evidence, 'sets it')}"
+    text = together(text, owner.said(evidence, SETS))
     return Explained(text, f"{owner.name} (readiness gate)", changes, facts_of(owner))
