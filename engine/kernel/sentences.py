@@ -249,11 +249,6 @@ def enumerated(items: Sequence[Argument], most: int = 0) -> Sentence:
     return _beyond(items, most) or Listed.of(items, _COMMA, _COMMA)
 
 
-def one_of(items: Sequence[Argument]) -> Sentence:
-    """The items as "a, b or c"."""
-    return Listed.of(items, _COMMA, _OR)
-
-
 def each_of(items: Sequence[Argument]) -> Sentence:
     """The items as "a and b and c"."""
     return Listed.of(items, _AND, _AND)

@@ -11,11 +11,12 @@ from engine.kernel.sentences import (
     NOTHING,
     Sentence,
     all_of,
+    any_of,
     clause,
     count_phrase,
+    each_of,
     enumerated,
     in_turn,
-    one_of,
     phrase,
     say,
     say_count,
@@ -96,11 +97,8 @@ def test_lists_are_joined_as_before() -> None:
     names = ["a", "b", "c", "d"]
     assert all_of(names) == "a, b, c and d"
     assert all_of(names, 2) == enumerated(names, 2) == "a, b and 2 more"
-    assert (enumerated(names), one_of(names), in_turn(names)) == (
-        "a, b, c, d",
-        "a, b, c or d",
-        "a; b; c; d",
-    )
+    assert (enumerated(names), in_turn(names)) == ("a, b, c, d", "a; b; c; d")
+    assert (each_of(names[:3]), any_of(names[:3])) == ("a and b and c", "a or b or c")
     assert (all_of(["a"]), all_of([])) == ("a", "")
 
 
