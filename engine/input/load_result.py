@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from engine.api_server.admission.setup_fault import SetupFault
 from engine.input.assumed.placeholder import Placeholder
 from engine.input.assumed.questions import Question
-from engine.input.expectations import Expectation
+from engine.input.header.expectations import Expectation
 from engine.input.sources.foreign import Skipped
 from engine.objects.documents import Path, show_path
 from engine.objects.manifest_parts import section

@@ -22,8 +22,8 @@ from engine.input.assembly import Assembly, Place
 from engine.input.collected import Collected
 from engine.input.collected import check as check_object
 from engine.input.document_reader import DocumentReader
-from engine.input.expectations import Expectation
 from engine.input.formats.watches import Version, versions_of
+from engine.input.header.expectations import Expectation
 from engine.input.instants import is_dated, newest_of, was_stored
 from engine.input.lessons.loading import LoadedLessons
 from engine.input.load_result import (

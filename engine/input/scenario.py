@@ -12,9 +12,9 @@ from typing import Any, Protocol, Self, cast
 from engine.api_server.store.faults import check as check_fault
 from engine.api_server.validation.report import LONGEST_ENTITY, Report, text_fault
 from engine.input.budget import parse_budget
-from engine.input.expectations import parse_expectations
+from engine.input.header.expectations import parse_expectations
+from engine.input.header.telling import FIELDS, parse_telling
 from engine.input.instants import is_time
-from engine.input.telling import FIELDS, parse_telling
 from engine.kernel.latency import DEFAULT_LATENCIES, Latency
 from engine.kernel.units import MILLISECOND, SECOND, nanoseconds_of
 from engine.objects.documents import Path
@@ -163,7 +163,7 @@ class Scenario:
     budget: Mapping[str, int] = field(default_factory=dict[str, int])
     # What clocks show when it begins, in whole seconds of UTC; "" for units.EPOCH.
     instant: str = ""
-    # How it is told: topic, tags, select, answer, proof; see telling.py. No run depends on it.
+    # How it is told: topic, tags, select, answer, proof; see header/telling.py. No run depends on it.
     told: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property

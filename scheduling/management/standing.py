@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from engine.diagnosis.triage.standing import Standing, standing
-from engine.input.files import NoSuchFileError, files_of
 from engine.input.instants import whole_second_of
 from engine.input.load_result import LoadResult
+from engine.input.sources.named import NoSuchFileError, files_of
 from engine.kernel.errors import SimError
 from engine.kernel.sentences import Translations
 from engine.scheduler.configuration.scenario_schedulers import check_setup

@@ -21,6 +21,7 @@ from engine.kernel.sentences import (
     say_count,
     translated,
     unstopped,
+    verbatim,
 )
 
 Kind = Literal["pending", "placed-but-stuck", "claim", "workload-refused", "node", "terminating"]

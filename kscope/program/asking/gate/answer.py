@@ -14,7 +14,7 @@ from engine.cluster.cluster import Slice
 from engine.diagnosis.report import Fix
 from engine.diagnosis.triage.alone import change_of
 from engine.diagnosis.why import explain_object
-from engine.input.files import NoSuchFileError, files_of
+from engine.input.sources.named import NoSuchFileError, files_of
 from engine.objects.objects import Pod
 from kscope.program.asking.gate.holding import Ended, Held, held, refusals_at_end
 from kscope.program.asking.gate.reports import junit, sarif

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engine.cluster.cluster import Cluster
-from engine.input.expectations import Expectation
+from engine.input.header.expectations import Expectation
 from engine.kernel.units import SECOND
 from engine.objects.objects import Node, PersistentVolumeClaim, Pod
 from kscope.program.asking.play.tally import PodLife, Tally

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.diagnosis.triage.standing import Standing, standing
-from engine.input.files import NoSuchFileError, files_of
 from engine.input.load_result import LoadResult, Problem
 from engine.input.loader import Loader
+from engine.input.sources.named import NoSuchFileError, files_of
 from engine.kernel.errors import SimError
 from engine.objects.documents import Limits, too_large
 from engine.scheduler.configuration.scenario_schedulers import check_setup
