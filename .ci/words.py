@@ -41,6 +41,8 @@ KEYWORDS = {
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext": ((1, "c"), 2, 3),
 }
+# Those of engine.kernel.sentences, which other packages have by other meanings.
+ENGINE_KEYWORDS = {"say": None, "phrase": None, "say_count": (1, 2), "count_phrase": (1, 2)}
 NOTE = "Translators:"
 # Headers that say when, by what and for whom: each would change by itself, or has nothing to say.
 UNSAID = tuple(
@@ -74,7 +76,7 @@ def catalogue_of(found: Iterator[Found]) -> Catalog:
     )
     for path, function, messages, comments in found:
         ids = (messages,) if isinstance(messages, str) else tuple(messages)  # type: ignore[arg-type]
-        context = ids[0] if function.startswith(("p", "np")) else None
+        context = ids[0] if function.startswith(("pgettext", "npgettext")) else None
         ids = ids[1:] if context is not None else ids
         key = ids[0] if len(ids) == 1 else ids
         if not ids[0]:
@@ -130,12 +132,14 @@ def python_words(path: Path, code: str) -> Iterator[Found]:
     """The messages of a file."""
     file = io.BytesIO(code.encode())
     name = path.relative_to(ROOT).as_posix()
-    for _, function, messages, comments in extract_python(file, KEYWORDS, [NOTE], {}):
-        numbers = KEYWORDS[function]
+    keywords = {**KEYWORDS, **(ENGINE_KEYWORDS if name.startswith("engine/") else {})}
+    for _, function, messages, comments in extract_python(file, keywords, [NOTE], {}):
+        numbers = keywords[function]
         if isinstance(messages, str):
             yield name, function, messages, comments
             continue
-        if messages is None:  # what the code looks up is no literal; a test says where it may
+        # What the code looks up may be no literal; a test says where.
+        if messages is None or len(messages) < len(numbers or (1,)):
             continue
         wanted = [each[0] if isinstance(each, tuple) else each for each in numbers or (1,)]
         chosen = [messages[number - 1] for number in wanted]
