@@ -66,8 +66,12 @@ const isMessage = (node) => isCall(node, new Set(["gettext", "ngettext"]));
 export const catalogue = {
   meta: {type: "problem", schema: [], messages: {outside: 'Write "{{text}}" through gettext.'}},
   create(context) {
-    const report = (node, text) =>
-      context.report({node, messageId: "outside", data: {text: text.trim().replace(/\s+/g, " ").slice(0, 60)}});
+    const told = new Set();
+    const report = (node, text) => {
+      if (!told.has(node))
+        context.report({node, messageId: "outside", data: {text: text.trim().replace(/\s+/g, " ").slice(0, 60)}});
+      told.add(node);
+    };
     return {
       TaggedTemplateExpression(node) {
         if (node.tag.name === "html") checkPage(treeOf(node), report);
@@ -104,7 +108,8 @@ function checkShown(node, report) {
 /** Whether a literal is the value of a property or an attribute that is shown, or may be: `a ? "b" : "c"`. */
 function isNamedText(node) {
   const {parent} = node;
-  if (parent.type === "ConditionalExpression" && parent.test !== node) return isNamedText(parent);
+  if (parent.type === "ConditionalExpression" && parent.test !== node)
+    return isMessage(parent.consequent) || isMessage(parent.alternate) || isNamedText(parent);
   if (parent.type === "LogicalExpression") return isNamedText(parent);
   if (parent.type === "AssignmentExpression") return SHOWN.has(parent.left.property?.name);
   if (parent.type === "CallExpression") return parent.arguments[1] === node && setsText(parent);

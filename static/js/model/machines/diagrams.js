@@ -169,7 +169,7 @@ export const CLAIM = {
   edges: [
     {moves: [">pending"], path: "M20 96H58"},
     {moves: [">half"], path: "M14 88V38H324V74", text: [169, 32, "middle", gettext("names its volume from the start")]},
-    {moves: ["pending>half"], path: "M188 96H278", text: [233, 88, "middle", gettext("volumeName")]},
+    {moves: ["pending>half"], path: "M188 96H278", text: [233, 88, "middle", "volumeName"]},
     {moves: ["half>bound"], path: "M408 96H498", text: [453, 88, "middle", gettext("both set")]},
     {moves: ["bound>lost"], path: "M588 116V210", text: [596, 168, "start", gettext("PV deleted")]},
     {moves: ["lost>bound"], path: "M544 210V118", text: [536, 168, "end", gettext("PV exists again")]},

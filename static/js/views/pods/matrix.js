@@ -124,7 +124,7 @@ function Verdict({cell, node, plugin, expanded, choose, asks}) {
   if (cell.kind === "ok")
     return html`<td class="ok"><span role="img" aria-label=${gettext("{node}, {plugin}: passes", {node, plugin})}><${Icon} name="ok" /></span></td>`;
   const words = cellWords(cell.verdict);
-  const says = cell.kind === "bad" ? "fails" : gettext("would also fail");
+  const says = cell.kind === "bad" ? gettext("fails") : gettext("would also fail");
   return html`
     <td class=${cell.kind}><button aria-expanded=${String(expanded)} aria-label=${labelled(listText([node, plugin]), listText([says, words]))}
       title=${labelled(words, cell.verdict.text)} onClick=${(event) => choose(event.currentTarget, node, plugin, cell.verdict)}>

@@ -174,8 +174,11 @@ function provisionerWords(provisioner) {
   return provisioner === "kubernetes.io/no-provisioner" ? gettext("no provisioner") : provisioner;
 }
 
+/** What is shown of a health beside a node. */
+const STATES = {well: "", waiting: gettext("waiting"), failing: gettext("failing"), stuck: gettext("stuck")};
+
 function Place({place}) {
   return html`
     <span class="cellbox still" title=${listText([place.name, place.words])}>${place.mark && html`<${Mark} name=${place.mark} family=${place.family} />`}
-      <span class="cut">${place.name}</span><span class="val">${place.state === "well" ? "" : (place.state ?? place.words)}</span></span>`;
+      <span class="cut">${place.name}</span><span class="val">${place.state ? STATES[place.state] : place.words}</span></span>`;
 }

@@ -27,6 +27,7 @@ test("texts of a page come from the catalogue", () => {
     'x.textContent = "Save"',
     'x.setAttribute("aria-label", "Save")',
     'const look = {mark: "no", words: "failed"}',
+    'const says = isBad ? "fails" : gettext("would fail")',
     'say("The run is finished")',
   ]);
 });
