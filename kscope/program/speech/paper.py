@@ -118,11 +118,16 @@ class Paper:
                     self.paragraph(cell, first=label, rest=indent + "  ")
 
     def _widths(self, cells: list[list[str]], indent: int) -> list[int]:
-        """The widths of the columns; the widest are made smaller until all fit."""
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        """The widths of the columns; the widest are made smaller until all fit, but no word is cut."""
+        columns = list(zip(*cells, strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        least = [max(_LEAST, _longest_word(column)) for column in columns]
         room = self.width - indent - len(_GAP) * (len(widths) - 1)
-        while sum(widths) > room and max(widths) > _LEAST:
-            widths[widths.index(max(widths))] -= 1
+        while sum(widths) > room:
+            wide = [place for place, width in enumerate(widths) if width > least[place]]
+            if not wide:
+                break
+            widths[max(wide, key=widths.__getitem__)] -= 1
         return widths
 
     def _row(
@@ -138,9 +143,16 @@ class Paper:
             self.lines.append(Line((indent + _GAP.join(shown)).rstrip(), style))
 
 
+def _longest_word(column: Sequence[str]) -> int:
+    return max((len(word) for cell in column for word in cell.split()), default=0)
+
+
 def _wrapped(cell: str, width: int) -> list[str]:
     if len(cell) <= width:
         return [cell]
     # The second line of a change stands under its text, not under its sign.
     rest = "  " if cell[:2] in ("✓ ", "◐ ", "· ") else ""
-    return textwrap.wrap(cell, width, subsequent_indent=rest, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(
+        cell, width, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+    return lines or [""]

@@ -91,10 +91,20 @@ def _write_table(paper: Paper, triaged: Triaged) -> None:
 def _best(group: Group, change: Change | None) -> tuple[str, str]:
     if change is None:
         return "· none", "-"
-    text = words_of(change)
-    if change.kind == "toleration" and group.by.startswith("taint"):
-        text = "tolerate it"
+    text = _short_change(group, change)
     return f"{sign_of(change)} {text}", places_of(change)
+
+
+def _short_change(group: Group, change: Change) -> str:
+    """A change for the table: without its reasons, and with "it" for what causes the whole."""
+    if change.kind == "toleration" and group.by.startswith("taint"):
+        return "tolerate it"
+    text = words_of(change).partition(", ")[0]
+    kind, _, key = group.by.partition(" ")
+    for name in (key, key.rpartition("/")[2]):
+        named = re.compile(rf"\b{re.escape(kind)} {re.escape(name)}(?![\w/.-])", re.IGNORECASE)
+        text = named.sub("it", text) if name else text
+    return text
 
 
 def _short(paper: Paper, group: Group) -> str:
@@ -210,7 +220,7 @@ class _Card:
         return [*group.pods, *group.claims, *nodes, *group.objects, *group.namespaces]
 
     def _nodes(self) -> None:
-        for place, each in enumerate(self._group.nodes_by_reason):
+        for place, each in enumerate(_looked_at_nodes(self._group)):
             label = _LABEL.format("" if place else "nodes")
             reason = each.reason + (f": {_detail(each)}" if _detail(each) else "")
             names = ", ".join(each.nodes) if self._triaged.is_wide else folded(each.nodes)
@@ -231,7 +241,7 @@ class _Card:
     def _because(self) -> None:
         """How it came about, where no table of nodes says so."""
         lines = list(self._group.because)
-        if not self._group.nodes_by_reason or self._triaged.is_wide:
+        if not _looked_at_nodes(self._group) or self._triaged.is_wide:
             self._labelled("cause", " ".join(lines[:3]), whole=lines)
 
     def _observed(self) -> None:
@@ -261,6 +271,12 @@ class _Card:
     def _next(self) -> None:
         for place, line in enumerate(_next_lines(self._triaged, self._group)):
             self._paper.line(_LABEL.format("" if place else "next") + line)
+
+
+def _looked_at_nodes(group: Group) -> tuple[NodesByReason, ...]:
+    """The nodes by why they refuse; none where no scheduler has looked at any."""
+    found = group.nodes_by_reason
+    return found if any(each.is_closest for each in found) else ()
 
 
 def _tried_line(change: Change) -> str:
