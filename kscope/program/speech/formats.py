@@ -16,13 +16,15 @@ def document(kind: str, **fields: Any) -> dict[str, Any]:
 
 def written(found: dict[str, Any], form: str) -> str:
     """One document as JSON or as YAML."""
-    if form == "json":
-        import orjson
+    import orjson
 
+    if form == "json":
         return orjson.dumps(found, option=orjson.OPT_INDENT_2).decode() + "\n"
     import yaml
 
-    return yaml.dump(found, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100)
+    # YAML knows texts only, and none that remember their pattern.
+    plain = orjson.loads(orjson.dumps(found))
+    return yaml.dump(plain, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=100)
 
 
 def json_lines(documents: Iterable[dict[str, Any]]) -> str:

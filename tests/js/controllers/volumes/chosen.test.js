@@ -21,6 +21,7 @@ function setUp(state, address = {}, api = null) {
       void tick.value;
       return model;
     },
+    spokenOf: () => null,
     select({claim, volume}) {
       [selection.claim.value, selection.volume.value] = [claim, volume];
     },
