@@ -63,7 +63,9 @@ def unsaid(seed: int) -> dict[str, str]:
     """Words of answers that stand in no pattern and are no names, each with its text."""
     found = sick(seed)
     files = orjson.dumps(found.manifests).decode()
-    known = {*_WORD.findall(files), *_of_kubernetes(), *_NAMES}
+    # Objects that are assumed, because the files do not hold them, have names too.
+    names = " ".join(key_of(each) for each in found.evidence.everything())
+    known = {*_WORD.findall(files), *_WORD.findall(names), *_of_kubernetes(), *_NAMES}
     said = ((each, each.said_in(Bracketed())) for each in _sentences([*_answers(found)]))
     return {
         word: str(sentence)

@@ -12,7 +12,15 @@ from engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from engine.diagnosis.trials import seconds
 from engine.framework.explaining.case import FEW, listed, pod_and_owner
 from engine.framework.explaining.fact import Fact, fact
-from engine.kernel.sentences import NOTHING, Sentence, enumerated, say, say_count, together
+from engine.kernel.sentences import (
+    NOTHING,
+    Sentence,
+    count_phrase,
+    enumerated,
+    say,
+    say_count,
+    together,
+)
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import (
     PersistentVolume,
@@ -69,13 +77,31 @@ def refused_writes(scene: Scene, obj: PersistentVolumeClaim | PersistentVolume) 
     trouble = scene.troubles.get(obj.id)
     if trouble is None or trouble["name"] != WRITE_REFUSED:
         return
-    times = "once" if trouble["failures"] == 1 else f"{trouble['failures']} times in a row"
-    what = "Claim" if isinstance(obj, PersistentVolumeClaim) else "Volume"
-    text = f"{what} {obj.key}: the API server has refused a write of the PV controller {times}, "
-    text += f"last at {seconds(trouble['failed'])}: {trouble['error'].rstrip('.')}."
+    text = _REFUSED[obj.KIND].say(
+        trouble["failures"],
+        name=obj.key,
+        at=seconds(trouble["failed"]),
+        error=trouble["error"].rstrip("."),
+    )
     again = trouble.get("retry_at")
-    why = "" if again is None else f"It is tried again at {seconds(again)}."
+    why = NOTHING if again is None else say("It is tried again at {at}.", at=seconds(again))
     yield cause(BINDER, text, [], why=why, severity="delays")
+
+
+_REFUSED: Final = {
+    PersistentVolumeClaim.KIND: count_phrase(
+        "Claim {name}: the API server has refused a write of the PV controller once, last at {at}: "
+        "{error}.",
+        "Claim {name}: the API server has refused a write of the PV controller {count} times in a "
+        "row, last at {at}: {error}.",
+    ),
+    PersistentVolume.KIND: count_phrase(
+        "Volume {name}: the API server has refused a write of the PV controller once, last at {at}: "
+        "{error}.",
+        "Volume {name}: the API server has refused a write of the PV controller {count} times in a "
+        "row, last at {at}: {error}.",
+    ),
+}
 
 
 def _deleting(scene: Scene, claim: PersistentVolumeClaim) -> Cause:

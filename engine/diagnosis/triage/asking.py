@@ -39,7 +39,6 @@ from engine.objects.objects import Manifest, PersistentVolumeClaim, Pod
 # In larger clusters a minute takes minutes, and forks are given up before a second has passed in
 # them: each pod is good for some thirty steps.
 _MOST_PODS_PLAYED: Final = 2_000
-_OVER: Final = "; what holds it now is over by then"
 
 
 def explain_as_it_stands(
@@ -95,7 +94,9 @@ def explain_as_it_stands(
         beside=beside,
         groups=groups,
         is_named=bool(naming),
-        predicted=f"{predicted.text.rstrip('.')}{_OVER}"
+        predicted=say(
+            "{prediction}; what holds it now is over by then", prediction=unstopped(predicted.text)
+        )
         if holding and not contradicts
         else predicted.text,
         contradicts=contradicts,

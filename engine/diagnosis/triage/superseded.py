@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from engine.kernel.units import MILLISECOND, SECOND
 from engine.kernel.view import Attributes, State
+from engine.objects.manifest_parts import section
 
 _PARTS: Final = (("pods", "pod"), ("claims", "claim"), ("nodes", "node"))
 _PRESSURES: Final = tuple(
@@ -93,7 +94,7 @@ def _is_node_well(node: Attributes, at: int) -> bool:
     taints = [each.get("key") for each in node.get("taints") or ()]
     if not node.get("ready") or any(key in _PRESSURES for key in taints):
         return False
-    mounted, attached = node.get("volumes") or {}, node.get("attachments") or {}
+    mounted, attached = section(node, "volumes"), section(node, "attachments")
     return not (
         any(_fails(row) for row in _rows(node))
         or any(_waits_for_mount(row) for row in mounted.values())
@@ -102,17 +103,17 @@ def _is_node_well(node: Attributes, at: int) -> bool:
 
 
 def _rows(node: Attributes) -> Iterable[Attributes]:
-    yield from (node.get("volumes") or {}).values()
-    yield from (node.get("attachments") or {}).values()
+    yield from section(node, "volumes").values()
+    yield from section(node, "attachments").values()
 
 
 def _fails(row: Attributes) -> bool:
-    operations = [*(row.get("operations") or {}).values(), row.get("operation") or {}]
+    operations = [*section(row, "operations").values(), section(row, "operation")]
     return any(each.get("failures") for each in operations)
 
 
 def _waits_for_mount(row: Attributes) -> bool:
-    mounts = row.get("mounts") or {}
+    mounts = section(row, "mounts")
     return any(mounts.get(pod) != "mounted" for pod in row.get("desired") or ())
 
 

@@ -88,16 +88,20 @@ def _of_silent(evidence: Evidence, group: Broken) -> Group:
     lease = evidence.find("Lease", f"kube-node-lease/{name}") or {}
     renewed = str(section(lease, "spec").get("renewTime") or "")
     minutes = evidence.age_seconds(renewed) // 60
-    text = (
-        f"Node {name} says Ready=True, but its Lease was last renewed {minutes} min before the newest "
-        "time in the files: its kubelet is silent, so nothing starts, ends, mounts or unmounts there."
+    text = say(
+        "Node {name} says Ready=True, but its Lease was last renewed {minutes} min before the newest "
+        "time in the files: its kubelet is silent, so nothing starts, ends, mounts or unmounts there.",
+        name=name,
+        minutes=minutes,
     )
     return Group(
         kind="node",
-        cause=f"{text}{_not_ended(evidence, group)}",
+        cause=together(text, _not_ended(evidence, group)),
         by=f"node {name}",
-        observed=f"Condition Ready is True; the Lease was renewed at {renewed}.",
-        predicted="No kubelet acts there; the node controller will call the node unknown.",
+        observed=say(
+            "Condition Ready is True; the Lease was renewed at {renewed}.", renewed=renewed
+        ),
+        predicted=say("No kubelet acts there; the node controller will call the node unknown."),
         since=renewed,
         pods=tuple(sorted(key_of(each) for each in group.pods)),
         nodes=(name,),

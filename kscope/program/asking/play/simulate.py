@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,7 +37,7 @@ class Summary:
     source: Source
     play: Play
     tally: Tally
-    why: dict[str, str]
+    why: Mapping[str, str]
     stop: Stop | None
     is_wide: bool = False
 

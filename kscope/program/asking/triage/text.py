@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from engine.diagnosis.triage.drawn import NodesByReason
@@ -191,7 +191,7 @@ class _Card:
         self._tried()
         self._next()
 
-    def _labelled(self, label: str, text: str, *, whole: list[str] | None = None) -> None:
+    def _labelled(self, label: str, text: str, *, whole: Sequence[str] | None = None) -> None:
         lines = whole if whole is not None and self._triaged.is_wide else [text]
         for place, line in enumerate(lines):
             if line:

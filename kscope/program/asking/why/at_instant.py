@@ -10,6 +10,7 @@ from engine.diagnosis.triage.after_play import PlayedAnswer, explain_after_play
 from engine.diagnosis.triage.answer import Answer
 from engine.diagnosis.triage.standing import Standing
 from engine.input.scenario import parse_duration
+from engine.kernel.sentences import NOTHING
 from engine.kernel.units import SECOND
 from kscope.program.asking.play.play import Play, begin
 from kscope.program.asking.reading.kinds import Named, found_object
@@ -77,7 +78,7 @@ def _explained(
     answer = explain_after_play(cluster, files, found.kind, found.key, forks_of)
     diagnosis = answer.diagnosis if isinstance(answer, PlayedAnswer) else answer
     facts = answer.observed.facts if isinstance(answer, PlayedAnswer) else ()
-    outlook = diagnosis.outlook.sentence if diagnosis.outlook is not None else ""
+    outlook = diagnosis.outlook.sentence if diagnosis.outlook is not None else NOTHING
     shown = Answer(instant="", facts=facts, diagnosis=diagnosis, predicted=outlook)
     at = f"seed {play.scenario.seed} · at {cluster.now / SECOND:.1f} s of virtual time"
     made = Explained(
