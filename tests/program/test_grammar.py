@@ -91,7 +91,7 @@ def test_json_is_the_format_json() -> None:
         (["triage", "prod-eu.yaml", "-l", "a in b"], "error: 'a in b' is no label selector"),
         (
             ["triage", "prod-eu.yaml", "--nodes", "4xgeneral-a9"],
-            "error: no node is called general-a9, to add 4 like it\n  help: nodes with similar names: general-a",
+            "error: there is no instance type and no node of the files called 'general-a9'; do you mean general-a",
         ),
         (["simulate", "prod-eu.yaml", "--fail-on", "pendng"], "error: --fail-on knows no pendng"),
         (["up", "--port", "0"], "error: --port: '0' is not a number from 1 to 65,535"),

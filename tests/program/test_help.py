@@ -21,10 +21,8 @@ NOT_YET = {
         "  collect      Write what triage reads of a cluster as one tar.gz",
         "  follow       Keep a run in step with a cluster",
         "  rbac         Print the rights that kscope needs in a cluster",
-        "  FILE, -f, --filename FILE    a file, folder, zip or tar.gz; - is standard input; may be repeated",
         "      --context NAME           a context of your kubeconfig; read only",
         "      --kubeconfig FILE        default: $KUBECONFIG, then ~/.kube/config",
-        "      --nodes LIST             add nodes: 10xm5.large,3xn2-standard-8:zone=a,b,c or 4xgeneral-a1",
         "      --read KINDS             read only these kinds of the files or the cluster",
         "      --at TIME                the instant: 30s, 2026-11-27T14:20:00Z, or the seq of an event",
         "  kscope triage --context prod -o json | jq -r '.groups[].cause'",
@@ -34,7 +32,6 @@ NOT_YET = {
     ],
     "help-why": [
         "  kscope why --context prod pod/web-3           a pod of a cluster, as it is now",
-        "  -f, --filename FILE          a file, folder, zip or tar.gz; - is standard input",
         "      --context NAME           a context of your kubeconfig; read only",
         "      --kubeconfig FILE        default: $KUBECONFIG, then ~/.kube/config",
         "      --request-timeout TIME   for each request to the cluster; default: 10s",

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from tests.program.asked import DATA, Asked, Program
+from tests.program.asked import DATA, ROOT, Asked, Program
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +163,15 @@ def test_standard_input_is_read_as_a_file(kscope: Program, monkeypatch: pytest.M
         said = kscope("triage", "-")
     assert said.lines[0] == "3 causes hold 40 pods."
     assert "--nodes" not in said.out
+
+
+def test_files_without_nodes_leave_the_question_open(kscope: Program) -> None:
+    asked = kscope("triage", "05-no-nodes.yaml", folder=ROOT / "tests" / "real" / "small")
+    assert asked.status == 3
+    assert asked.lines[0].startswith("There are no nodes in these files")
+
+
+def test_a_folder_is_read_with_what_is_below(kscope: Program) -> None:
+    asked = kscope("triage", "10-folder", folder=ROOT / "tests" / "real" / "small")
+    assert asked.lines[1].startswith("2 nodes, 1 pod")
+    assert "values.yaml, document 1 was skipped" in asked.err.replace("\n      ", " ")

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.diagnosis.triage.standing import Standing, standing
 from engine.input.load_result import LoadResult, Problem
-from engine.input.loader import Loader
-from engine.input.sources.named import NoSuchFileError, files_of
+from engine.input.loader import load_paths
+from engine.input.options import IntakeOptions, OptionFault
 from engine.kernel.errors import SimError
-from engine.objects.documents import Limits, too_large
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.program.asking.reading.kinds import Named
-from kscope.program.asking.reading.more_nodes import add_nodes
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, several
 
 STDIN = "-"
-_STDIN_NAME = "standard input"
+# Commands that play what they read.
+_PLAYED = ("simulate", "test")
 _MOST_ERRORS = 20
+_MOST_NOTES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,39 +52,26 @@ def read(request: Request, screen: Screen, names: Sequence[str]) -> Source:
             helps=[f"kscope {request.command} FILE, or - for standard input"],
         )
     screen.progress(f"reading {' '.join(names)}")
-    loaded = _loaded(names)
+    loaded = _loaded(request, names)
     if not loaded.ok:
         raise unreadable(loaded.problems)
-    if request["nodes"]:
-        add_nodes(loaded, request["nodes"])
     _say_what_was_read(request, screen, loaded)
     return Source(tuple(names), loaded)
 
 
-def _loaded(names: Sequence[str]) -> LoadResult:
-    loader, limits = Loader(check_setup), Limits()
+def _loaded(request: Request, names: Sequence[str]) -> LoadResult:
+    # What stands is asked about as it is now; what is played goes through its changes.
+    watch = "recording" if request.command in _PLAYED else "newest"
     try:
+        options = IntakeOptions.read({"nodes": request["nodes"] or "", "watch": watch})
         for name in names:
-            if name == STDIN:
-                loader.read(_STDIN_NAME, sys.stdin.buffer.read(limits.bytes + 1), limits)
-                continue
-            for path in files_of([name]):
-                _read_file(loader, path, limits)
-    except NoSuchFileError as error:
-        raise ProgramError(str(error)) from error
+            if name != STDIN and not Path(name).exists():
+                raise ProgramError(f"{name}: no such file or folder")
+        return load_paths(map(Path, names), check=check_setup, options=options)
+    except OptionFault as fault:
+        raise ProgramError(f"--{fault.option}: {fault}") from fault
     except OSError as error:
         raise ProgramError(f"{error.filename}: {error.strerror}") from error
-    return loader.finish()
-
-
-def _read_file(loader: Loader, path: Path, limits: Limits) -> None:
-    with path.open("rb") as file:
-        # One byte over the limit is enough to know, even without a size (a pipe).
-        size = path.stat().st_size
-        if size > limits.bytes:
-            loader.refuse(str(path), too_large(size, limits))
-        else:
-            loader.read(str(path), file.read(limits.bytes + 1), limits)
 
 
 def stand(source: Source, request: Request) -> Standing:
@@ -197,9 +183,22 @@ def _say_what_was_read(request: Request, screen: Screen, loaded: LoadResult) -> 
         )
     for each in told:
         screen.warning(each)
+    for note in _notes(loaded):
+        screen.note(note)
     aside = _aside(loaded)
     if aside:
         screen.note(aside)
+
+
+def _notes(loaded: LoadResult) -> Iterator[str]:
+    """What files were taken for, what was skipped, assumed, and left open."""
+    yield from (f"{name} is {what}" for name, what in loaded.sources.items())
+    for found in (loaded.skipped, [each.sentence for each in loaded.placeholders]):
+        yield from map(str, found[:_MOST_NOTES])
+        more = len(found) - _MOST_NOTES
+        if more > 0:
+            yield f"{more:,} more like these"
+    yield from map(str, loaded.questions)
 
 
 def _aside(loaded: LoadResult) -> str:

@@ -40,7 +40,7 @@ class Triaged:
 
 
 def answer_triage(request: Request, screen: Screen) -> int:
-    """Ask, and print the answer; the exit status is 1 if anything is stuck."""
+    """Ask, and print the answer; the exit status is 1 if anything is stuck, 3 if that cannot be said."""
     names, named = files_and_object(request)
     if named is not None:
         raise ProgramError(
@@ -51,7 +51,9 @@ def answer_triage(request: Request, screen: Screen) -> int:
         triaged = _triaged(request, screen, names)
     _say_what_is_not_known(triaged, screen)
     _print(request, screen, triaged)
-    return Status.BAD if triaged.found.groups else Status.FINE
+    if triaged.found.groups:
+        return Status.BAD
+    return Status.UNSEEN if triaged.found.unanswerable else Status.FINE
 
 
 def _triaged(request: Request, screen: Screen, names: list[str]) -> Triaged:

@@ -342,7 +342,10 @@ def _write_more(paper: Paper, groups: tuple[Group, ...]) -> None:
 
 def _write_nothing(paper: Paper, triaged: Triaged) -> None:
     files, evidence = triaged.source.words, triaged.evidence
-    paper.paragraph("Nothing is stuck.", style="bold green")
+    # Without nodes nothing can be called well.
+    open_question = triaged.found.unanswerable
+    style = "bold yellow" if open_question else "bold green"
+    paper.paragraph(open_question or "Nothing is stuck.", style=style)
     paper.line(where_it_stands(triaged), "dim")
     paper.line()
     paper.table([["LOOKED AT", "FOUND"], *_looked_at(triaged)])
