@@ -65,6 +65,7 @@ NAMES = {
 }
 # Functions, fields and kinds: AssumePod, spec.volumeName.
 _CODE = re.compile(r"\b[A-Za-z][a-z]+(?:[A-Z][a-z]*)+\b|\b\w+\.\w+[\w.]*|\b\d\S*")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT(\d\d:\d\d:\d\d)(?:\.\d+)?Z")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -118,7 +119,8 @@ class Told:
 
     def _index(self) -> None:
         self._by_word: dict[str, set[str]] = {}
-        for text in self._texts:
+        # A page shows the time of day.
+        for text in {each for told in self._texts for each in (told, _TIME.sub(r"\1 UTC", told))}:
             # An id is shown in parts, and so is a list.
             parts = re.split(r"[/,;: -]+", text) if len(text) < 80 else []
             for each in (text, *parts):
