@@ -39,7 +39,7 @@ test-py: setup-dev
 	@$(PY) -u -m pytest -rs -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-js: setup-dev
-	@$(NODE) --test $(sort $(wildcard tests/js/*/*/*.test.js))
+	@$(NODE) --test $(sort $(wildcard tests/js/*/*.test.js tests/js/*/*/*.test.js))
 
 test-kubectl: setup-dev ## the commands of every kubectl that is found; writes docs/kubectl.md
 	@$(PY) -u -m pytest -rs -o addopts="-p tests.plugin -p kube.clusters.plugin --import-mode=importlib" tests/kubectl
