@@ -125,7 +125,9 @@ class Scenario(OwnedModel):
         db_default={},
         default=dict,
         blank=True,
-        help_text="topic, tags, select, answer and proof of its document, and of which run they are",
+        help_text=gettext_lazy(
+            "topic, tags, select, answer and proof of its document, and of which run they are"
+        ),
     )
     is_of_lessons = models.BooleanField(
         db_default=False,
@@ -190,13 +192,17 @@ class Story(models.Model):
     scenario = models.OneToOneField(
         Scenario, on_delete=models.CASCADE, primary_key=True, related_name="story"
     )
-    slug = models.CharField(max_length=200, help_text="its address")
-    engine_digest = models.CharField(max_length=64, help_text="source of the engine that played it")
-    end = models.BigIntegerField(help_text="virtual nanoseconds")
+    slug = models.CharField(max_length=200, help_text=gettext_lazy("its address"))
+    engine_digest = models.CharField(
+        max_length=64, help_text=gettext_lazy("source of the engine that played it")
+    )
+    end = models.BigIntegerField(help_text=gettext_lazy("virtual nanoseconds"))
     events = models.BigIntegerField()
-    drawing = models.TextField(help_text="SVG: pods and claims in time")
-    reasons = models.JSONField(default=list, help_text="what Kubernetes Events said in it")
-    replay = models.JSONField(default=dict, help_text="the run in motion")
+    drawing = models.TextField(help_text=gettext_lazy("SVG: pods and claims in time"))
+    reasons = models.JSONField(
+        default=list, help_text=gettext_lazy("what Kubernetes Events said in it")
+    )
+    replay = models.JSONField(default=dict, help_text=gettext_lazy("the run in motion"))
 
     def __str__(self) -> str:
         return self.slug

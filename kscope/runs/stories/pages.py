@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from engine.input.lessons.lesson import LessonRun
@@ -124,5 +125,5 @@ def _story(request: HttpRequest, slug: str) -> Story:
     """Raises Http404 for a story that there is not, and for one that may not be seen."""
     known = story_of(visitor_of(request), slug)
     if known is None:
-        raise Http404(f"There is no story {slug}.")
+        raise Http404(gettext("There is no story {name}.").format(name=slug))
     return known

@@ -26,6 +26,7 @@ NOT_READ_ON_PAGES = (
     *("kscope/runs/capacity/askers.py", "kscope/runs/drive/", "kscope/runs/models.py"),
     *("kscope/runs/web/api/", "kscope/runs/web/fault_actions.py", "scheduling/timeline/api.py"),
     "scheduling/findings/record_checks.py",
+    *("kscope/program/", "kscope/words/catalogue.py"),
 )
 
 
