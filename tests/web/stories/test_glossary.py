@@ -9,7 +9,8 @@ from django.test import Client
 from engine.scheduler.configuration.profiles import IN_TREE
 from engine.versions.registry import VERSIONS
 from kscope.concepts.table import sections as concepts
-from kscope.glossary import DOCUMENTS, explanations_href, read_sections, sections, terms
+from kscope.documents.tables import Table, read_tables
+from kscope.glossary import DOCUMENTS, explanations_href, sections, terms
 from kscope.runs.editing.configurations import in_force
 
 
@@ -72,4 +73,4 @@ def test_a_cell_may_hold_a_bar_in_code(tmp_path: Path, settings: Any) -> None:
     (tmp_path / "docs" / "some.md").write_text(
         "# T\n\n## S\n\n| a | b |\n|---|---|\n| x | `p|q` y |\n"
     )
-    assert read_sections("some.md") == [("S", [["x", "`p|q` y"]])]
+    assert read_tables("some.md") == [Table("S", ("a", "b"), (("x", "`p|q` y"),))]
