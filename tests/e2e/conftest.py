@@ -142,6 +142,7 @@ def page(visitor: BrowserContext, tab: Page, site: Site) -> Iterator[Page]:
             yield tab
     finally:
         tab.unroute_all()
+        tab.emulate_media(media="screen", color_scheme="light", reduced_motion="no-preference")
         tab.goto("/healthz")
         tab.evaluate("sessionStorage.clear()")
         _forget(visitor, site)
