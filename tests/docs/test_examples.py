@@ -21,7 +21,7 @@ from tests.docs.examples import link_checkout, runnable
 # Followed step by step in tests/docs/test_adding_a_plugin.py.
 _ELSEWHERE = {"adding-a-plugin.md"}
 _DOCUMENTS = [path for path in paths() if path.name not in _ELSEWHERE]
-_LANGUAGES = {"python", "yaml", "json", "toml", "sh", "js", *TEXT}
+_LANGUAGES = {"python", "yaml", "json", "jsonl", "toml", "sh", "js", *TEXT}
 
 
 def _run(document: Document, folder: Path) -> None:

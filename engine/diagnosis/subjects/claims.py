@@ -81,25 +81,25 @@ def refused_writes(scene: Scene, obj: PersistentVolumeClaim | PersistentVolume) 
         trouble["failures"],
         name=obj.key,
         at=seconds(trouble["failed"]),
-        error=trouble["error"].rstrip("."),
     )
     again = trouble.get("retry_at")
-    why = NOTHING if again is None else say("It is tried again at {at}.", at=seconds(again))
+    why = together(
+        say("It said: {error}.", error=trouble["error"].rstrip(".")),
+        NOTHING if again is None else say("It is tried again at {at}.", at=seconds(again)),
+    )
     yield cause(BINDER, text, [], why=why, severity="delays")
 
 
 _REFUSED: Final = {
     PersistentVolumeClaim.KIND: count_phrase(
-        "Claim {name}: the API server has refused a write of the PV controller once, last at {at}: "
-        "{error}.",
+        "Claim {name}: the API server has refused a write of the PV controller once, at {at}.",
         "Claim {name}: the API server has refused a write of the PV controller {count} times in a "
-        "row, last at {at}: {error}.",
+        "row, last at {at}.",
     ),
     PersistentVolume.KIND: count_phrase(
-        "Volume {name}: the API server has refused a write of the PV controller once, last at {at}: "
-        "{error}.",
+        "Volume {name}: the API server has refused a write of the PV controller once, at {at}.",
         "Volume {name}: the API server has refused a write of the PV controller {count} times in a "
-        "row, last at {at}: {error}.",
+        "row, last at {at}.",
     ),
 }
 

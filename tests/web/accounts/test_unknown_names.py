@@ -85,7 +85,10 @@ def test_unknown_parts_of_a_trial_are_refused(client: Client, driven: Run) -> No
 def test_an_upload_refuses_fields_it_does_not_know(client: Client) -> None:
     file = SimpleUploadedFile("a.yaml", b"kind: Node")
     answer = client.post("/api/scenarios/", {"files": file, "nmae": "mine"})
-    message = "unknown field 'nmae'; the nearest is name; known are files, name"
+    message = (
+        "unknown field 'nmae'; the nearest is name; known are files, name, nodes, namespaces, kinds, "
+        "selector, ignore_unknown_plugins, watch, case, seed"
+    )
     assert (answer.status_code, answer.json()) == (400, {"message": message})
 
 
