@@ -54,4 +54,5 @@ def test_why_tells_of_refused_writes() -> None:
     found = explain_object(_played("v1.34", 2 * SECOND), "PersistentVolumeClaim", "default/data")
     told = next(each for each in found.causes if "refused a write" in each.sentence)
     assert "2 times in a row" in told.sentence
-    assert told.why == "It is tried again at 15.000 s."
+    assert told.why.startswith("It said: ")
+    assert told.why.endswith(" It is tried again at 15.000 s.")
