@@ -80,7 +80,7 @@ def _is_not_there(page: Page, run: str) -> None:
 def _share(page: Page, visibility: str) -> None:
     page.locator("#share").click()
     page.get_by_label("Visibility").select_option(visibility)
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("#share-state")).to_have_text(visibility)
 
 

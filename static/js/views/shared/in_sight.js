@@ -13,7 +13,9 @@ export function useRowsInSight(box, height) {
   useLayoutEffect(() => {
     const {current} = box;
     const measure = () => {
-      setRows(Math.max(FEWEST, Math.ceil((current.scrollTop + current.clientHeight) / height) + 2));
+      const needed = Math.ceil((current.scrollTop + current.clientHeight) / height) + 2;
+      // Never fewer: where the box does not scroll, such as on a phone, it is as high as what is drawn in it.
+      setRows((rows) => Math.max(rows, needed));
     };
     const observer = new ResizeObserver(measure);
     observer.observe(current);
