@@ -15,7 +15,7 @@ export function useRowsInSight(box, height) {
     const measure = () => {
       const needed = Math.ceil((current.scrollTop + current.clientHeight) / height) + 2;
       // Never fewer: where the box does not scroll, such as on a phone, it is as high as what is drawn in it.
-      setRows((rows) => Math.max(rows, needed));
+      setRows((drawn) => Math.max(drawn, needed));
     };
     const observer = new ResizeObserver(measure);
     observer.observe(current);
