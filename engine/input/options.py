@@ -39,6 +39,14 @@ class OptionFault(ValueError):
         self.option = option
 
 
+class SelectorFault(ValueError):
+    """A label selector that cannot be read; `part` is what is wrong with it."""
+
+    def __init__(self, part: str, message: str) -> None:
+        super().__init__(message)
+        self.part = part
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntakeOptions:
     """The choices. Empty filters let everything in."""
@@ -142,10 +150,11 @@ def _names_of(manifest: Manifest) -> Iterable[str]:
 
 
 def parse_selector(text: str) -> tuple[Requirement, ...]:
-    """A label selector as kubectl takes it: `app=web,tier in (a,b),!old`. Raises ValueError."""
+    """A label selector as kubectl takes it: `app=web,tier in (a,b),!old`. Raises SelectorFault."""
     rest = _PART.sub("", text).replace(",", "").strip()
     if rest:
-        raise ValueError(f"{text!r} is no label selector: {rest[0]!r} is not expected")
+        message = f"{text!r} is no label selector: {rest[0]!r} is not expected"
+        raise SelectorFault(text, message)
     return tuple(_requirement(part.strip()) for part in _PART.findall(text) if part.strip())
 
 
@@ -157,4 +166,5 @@ def _requirement(part: str) -> Requirement:
         return Requirement(match["key"], IN if match["word"] == "in" else NOT_IN, values)
     if match := _THERE.fullmatch(part):
         return Requirement(match["key"], DOES_NOT_EXIST if match["no"] else EXISTS)
-    raise ValueError(f"{part!r} is no part of a label selector such as app=web or tier in (a,b)")
+    message = f"{part!r} is no part of a label selector such as app=web or tier in (a,b)"
+    raise SelectorFault(part, message)

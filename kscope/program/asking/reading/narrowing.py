@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.report import Group
+from engine.input.options import SelectorFault, parse_selector
 from engine.objects.selectors import Requirement
-from kscope.program.asking.reading.selector import parsed_selector
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError
 
@@ -35,7 +35,11 @@ class Narrowing:
         namespace = request["namespace"] or ""
         if namespace and request["all-namespaces"]:
             raise ProgramError("-n and -A were both given", helps=["leave one of them out"])
-        return cls(evidence, namespace, parsed_selector(request["selector"] or ""))
+        try:
+            return cls(evidence, namespace, parse_selector(request["selector"] or ""))
+        except SelectorFault as fault:
+            message = f"{fault.part!r} is no label selector"
+            raise ProgramError(message, helps=["app=web or 'tier in (a,b)'"]) from fault
 
     @property
     def is_whole(self) -> bool:
