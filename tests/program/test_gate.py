@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.program.asked import Program
+from tests.program.asked import ROOT, Program
 
 SCENARIO = """\
 apiVersion: kscope.dev/v1
@@ -31,6 +31,11 @@ kind: Pod
 metadata: {{name: web-0, labels: {{app: web}}}}
 spec: {{containers: [{{name: c, image: x, resources: {{requests: {{cpu: '1'}}}}}}]}}
 ---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {{name: web}}
+spec: {{minAvailable: 1, selector: {{matchLabels: {{app: web}}}}}}
+---
 apiVersion: v1
 kind: Pod
 metadata: {{name: web-1, labels: {{app: web}}}}
@@ -47,6 +52,9 @@ HOLDS = [
     "{pods: {selector: app=web}, placed: 1, waiting: 1, running: 1, evicted: 0}",
     "{pods: {namespace: default}, placed: {atLeast: 1, atMost: 2}}",
     "{pods: {namespace: nowhere}, placed: 0}",
+    "{nodes: {selector: topology.kubernetes.io/zone=a}, utilisation: {cpu: {atMost: 50%}}}",
+    "{nodes: {}, utilisation: {cpu: {atLeast: 50%}, pods: {atLeast: 10%, atMost: 10%}}}",
+    "{budget: web, kept: true}",
 ]
 FAILS = {
     "{pod: web-1, bound: true}": "pod default/web-1 is bound: it waits.",
@@ -60,6 +68,14 @@ FAILS = {
     "{pod: web-1, waitsAtMost: 5s}": "pod default/web-1 waits at most 5 s:",
     "{pod: web-2, bound: true}": "pod default/web-2 is bound: there is no such pod in the run.",
     "{pods: {selector: app=web}, placed: 2}": "2 pods of app=web are placed: 1 of 2 is.",
+    "{nodes: {}, utilisation: {cpu: {atLeast: 51%}}}": (
+        "pods ask for cpu at least 51 % of nodes: cpu 50 %."
+    ),
+    "{nodes: {selector: pool=a}, utilisation: {cpu: {atMost: 90%}}}": (
+        "pods ask for cpu at most 90 % of nodes of pool=a: there are no such nodes at the end."
+    ),
+    "{budget: web, kept: false}": "budget default/web is not kept: it was kept.",
+    "{budget: shop, kept: true}": "budget default/shop is kept: there is no such budget in the run.",
     "{claim: data, bound: true}": "claim default/data is bound: there is no such claim at the end.",
 }
 
@@ -75,8 +91,8 @@ def test_what_holds_is_counted(kscope: Program, tmp_path: Path) -> None:
     _write(tmp_path, *HOLDS)
     said = kscope("test", "gate.yaml", folder=tmp_path)
     assert said.status == 0, said.out
-    assert said.lines[0].startswith("ok    gate.yaml   15 of 15")
-    assert said.lines[-1].startswith("1 scenario, 15 expectations: 15 hold.")
+    assert said.lines[0].startswith("ok    gate.yaml   18 of 18")
+    assert said.lines[-1].startswith("1 scenario, 18 expectations: 18 hold.")
 
 
 @pytest.mark.parametrize("expectation", FAILS)
@@ -130,7 +146,7 @@ def test_flags_expect_without_any_expectation(kscope: Program, tmp_path: Path) -
     assert kscope("test", "gate.yaml", folder=tmp_path).status == 2
     said = kscope("test", "gate.yaml", "--fail-on", "pending,evicted", folder=tmp_path)
     assert said.status == 1
-    assert "gate.yaml  no pod waits at the end: 1 do." in said.lines
+    assert "gate.yaml  no pod waits at the end: 1 does." in said.lines
 
 
 @pytest.mark.parametrize(
@@ -140,9 +156,14 @@ def test_flags_expect_without_any_expectation(kscope: Program, tmp_path: Path) -
         ("{pod: a, bound: 3}", "expected true or false, found 3"),
         ("{pods: {selector: web}, placed: 1}", "expected labels such as app=web,tier=front"),
         ("{pods: {}, placed: -1}", "expected a count"),
-        ("{pod: a, claim: b, bound: true}", "expected one of pod, pods, claim, found pod, claim"),
+        (
+            "{pod: a, claim: b, bound: true}",
+            "expected one of pod, pods, claim, nodes, budget, found pod, claim",
+        ),
         ("{pod: a}", "nothing is expected"),
         ("{pod: a, waitsAtMost: soon}", "expected a duration"),
+        ("{nodes: {}, utilisation: {cpu: 90}}", "expected a mapping such as {cpu: {atLeast: 40%"),
+        ("{nodes: {namespace: a}, utilisation: {cpu: {atMost: 1%}}}", "expected selector"),
     ],
 )
 def test_a_broken_expectation_is_refused_with_its_place(
@@ -153,6 +174,15 @@ def test_a_broken_expectation_is_refused_with_its_place(
     assert said.status == 2
     assert problem in said.err
     assert "--> gate.yaml:8, document 1" in said.err
+
+
+def test_a_broken_budget_says_when_it_broke(kscope: Program, tmp_path: Path) -> None:
+    text = (ROOT / "scenarios" / "budget-cascade.yaml").read_text()
+    expect = "  duration: 1m\n  expect: [{budget: web, kept: true}]\n"
+    (tmp_path / "cascade.yaml").write_text(text.replace("  duration: 1m\n", expect, 1))
+    said = kscope("test", "cascade.yaml", folder=tmp_path)
+    assert said.status == 1
+    assert "budget default/web is kept: 0 of 1 healthy pods at 11.0 s." in said.out
 
 
 def test_expectations_change_no_digest(tmp_path: Path) -> None:

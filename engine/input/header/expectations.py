@@ -5,6 +5,8 @@ expect:
 - {pod: ml/train-0, refused: NodeResourcesFit}
 - {pods: {namespace: ml, selector: app=train}, placed: 12}
 - {claim: shop/data, volume: pv-1}
+- {nodes: {selector: pool=a}, utilisation: {cpu: {atMost: 90%}}}
+- {budget: shop/web, kept: true}
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from engine.objects.values.durations import parse_duration
 from engine.objects.values.shown import shown
 
 Manifest = dict[str, Any]
-About = Literal["pod", "pods", "claim"]
+About = Literal["pod", "pods", "claim", "nodes", "budget"]
 # What may be expected of each, and what has to stand there.
 _YES: Final = "true or false"
 _TEXT: Final = "a text"
 _TIME: Final = "a duration"
 _COUNT: Final = "a count, or a mapping of atLeast and atMost"
+_SHARES: Final = "a mapping such as {cpu: {atLeast: 40%, atMost: 90%}}"
 OF: Final[Mapping[str, Mapping[str, str]]] = {
     "pod": {
         "bound": _YES,
@@ -43,18 +46,22 @@ OF: Final[Mapping[str, Mapping[str, str]]] = {
         "waitAtMost": _TIME,
     },
     "claim": {"bound": _YES, "volume": _TEXT},
+    "nodes": {"utilisation": _SHARES},
+    "budget": {"kept": _YES},
 }
-_CHOSEN: Final = ("namespace", "selector")
+# By what the subjects of several objects are chosen.
+_CHOSEN: Final = {"pods": ("namespace", "selector"), "nodes": ("selector",)}
 _LIMITS: Final = ("atLeast", "atMost")
 _MOST: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """One thing that is expected of a pod, of some pods, or of a claim.
+    """One thing that is expected of a pod, a claim, a budget, of some pods, or of some nodes.
 
-    `key` names the pod or claim; `namespace` and `labels` choose pods, "" and none for all. `wanted`
-    is what `what` has to be: a bool, a text, a pair of counts (at least, at most), or nanoseconds.
+    `key` names the one; `namespace` and `labels` choose some, "" and none for all. `wanted` is what
+    `what` has to be: a bool, a text, a pair of counts (at least, at most), nanoseconds, or of a
+    utilisation the pair in percent by resource.
     """
 
     about: About
@@ -114,22 +121,22 @@ def _item(raw: Any, path: Path, place: int, report: Report) -> Iterator[Expectat
 
 
 def _subject(about: str, raw: Any, path: Path, report: Report) -> Manifest | None:
-    if about == "pods":
-        return _chosen(raw, path, report)
+    if about in _CHOSEN:
+        return _chosen(raw, _CHOSEN[about], path, report)
     if not isinstance(raw, str) or not raw:
         report.add(path, raw, f"expected NAMESPACE/NAME, found {shown(raw)}")
         return None
     return {"key": raw if "/" in raw else f"default/{raw}"}
 
 
-def _chosen(raw: Any, path: Path, report: Report) -> Manifest | None:
+def _chosen(raw: Any, by: tuple[str, ...], path: Path, report: Report) -> Manifest | None:
     if not isinstance(raw, dict):
-        report.add(path, raw, f"expected a mapping of namespace and selector, found {shown(raw)}")
+        report.add(path, raw, f"expected a mapping of {' and '.join(by)}, found {shown(raw)}")
         return None
     given = cast("Manifest", raw)
     for name, value in given.items():
-        if name not in _CHOSEN:
-            report.add((*path, name), value, f"expected {' or '.join(_CHOSEN)}")
+        if name not in by:
+            report.add((*path, name), value, f"expected {' or '.join(by)}")
             return None
         if not isinstance(value, str):
             report.add((*path, name), value, f"expected a text, found {shown(value)}")
@@ -155,6 +162,8 @@ def _wanted(name: str, value: Any, kind: str, path: Path, report: Report) -> Any
         found = _duration(value)
     elif name == "refused":
         found = value if value is True or (isinstance(value, str) and value) else None
+    elif kind == _SHARES:
+        found = _shares(value)
     else:
         found = _counts(value)
     if found is None:
@@ -183,3 +192,25 @@ def _counts(value: Any) -> tuple[int, int | None] | None:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _shares(value: Any) -> dict[str, tuple[int, int | None]] | None:
+    """By resource at least and at most so many percent."""
+    if not isinstance(value, dict) or not value:
+        return None
+    found = {str(name): _share(limits) for name, limits in cast("Manifest", value).items()}
+    return None if None in found.values() else cast("dict[str, tuple[int, int | None]]", found)
+
+
+def _share(value: Any) -> tuple[int, int | None] | None:
+    if not isinstance(value, dict) or not value:
+        return None
+    limits = {name: _percent(each) for name, each in cast("Manifest", value).items()}
+    if None in limits.values() or not all(name in _LIMITS for name in limits):
+        return None
+    return limits.get("atLeast") or 0, limits.get("atMost")
+
+
+def _percent(value: Any) -> int | None:
+    number = value.removesuffix("%") if isinstance(value, str) and value.endswith("%") else ""
+    return int(number) if number.isascii() and number.isdigit() else None

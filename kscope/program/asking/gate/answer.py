@@ -16,6 +16,7 @@ from engine.diagnosis.triage.alone import change_of
 from engine.diagnosis.why import explain_object
 from engine.input.sources.named import NoSuchFileError, files_of
 from engine.objects.objects import Pod
+from kscope.program.asking.gate.budgets import Budgets
 from kscope.program.asking.gate.holding import Ended, Held, held, refusals_at_end
 from kscope.program.asking.gate.reports import junit, sarif
 from kscope.program.asking.play.play import Play, begin
@@ -99,6 +100,7 @@ def _tested(request: Request, screen: Screen, file: str, wanted: tuple[str, ...]
     began = time.monotonic()
     source = read(request, screen, [file])
     play, tally = begin(request, source), Tally()
+    budgets = Budgets(play.cluster.store)
 
     def count(taken: Slice) -> bool:
         tally.hear(taken)
@@ -106,7 +108,7 @@ def _tested(request: Request, screen: Screen, file: str, wanted: tuple[str, ...]
 
     with uncollected():
         stop = play.run(screen, count)
-        ended = Ended(play.cluster, tally, refusals_at_end(play.cluster))
+        ended = Ended(play.cluster, tally, refusals_at_end(play.cluster), budgets)
         tested = Tested(file)
         for expectation, origin in source.loaded.expectations:
             tested.cases.append(_case(play, file, origin.line, held(expectation, ended)))

@@ -10,6 +10,9 @@ from engine.cluster.cluster import Cluster
 from engine.input.header.expectations import Expectation
 from engine.kernel.units import SECOND
 from engine.objects.objects import Node, PersistentVolumeClaim, Pod
+from engine.objects.pods.pod_resources import pod_resources
+from engine.versions.registry import VERSIONS
+from kscope.program.asking.gate.budgets import Budgets
 from kscope.program.asking.play.tally import PodLife, Tally
 from kscope.program.speech.words import counted
 
@@ -45,6 +48,7 @@ class Ended:
     tally: Tally
     # Of pods without a node: the plugins that refused them, and upstream's message.
     refusals: Mapping[str, tuple[frozenset[str], str]]
+    budgets: Budgets
 
 
 def held(expectation: Expectation, ended: Ended) -> Held:
@@ -203,10 +207,63 @@ def _claim(expectation: Expectation, ended: Ended) -> Held:
     return Held(title, volume == wanted, f"it has {volume}" if volume else str(phase))
 
 
+def _nodes(expectation: Expectation, ended: Ended) -> Held:
+    nodes = [
+        node
+        for node in ended.cluster.store.objects(Node.KIND)
+        if isinstance(node, Node)
+        and all(node.labels.get(name) == value for name, value in expectation.labels)
+    ]
+    wanted: Mapping[str, tuple[int, int | None]] = expectation.wanted
+    limits = ", ".join(f"{name} {_share(*each)}" for name, each in wanted.items())
+    title = f"pods ask for {limits} of nodes{_who(expectation)}"
+    if not nodes:
+        return Held(title, holds=False, found="there are no such nodes at the end")
+    asked = _asked_of(nodes, ended.cluster)
+    found: list[str] = []
+    holds = True
+    for name, (least, most) in wanted.items():
+        there = sum(node.allocatable_units.get(name, 0) for node in nodes)
+        share = 100 * asked.get(name, 0)
+        holds &= least * there <= share and (most is None or share <= most * there)
+        found.append(f"{name} {share // there if there else 0} %")
+    return Held(title, holds, ", ".join(found))
+
+
+def _share(least: int, most: int | None) -> str:
+    if most is None:
+        return f"at least {least} %"
+    return f"{least} to {most} %" if least else f"at most {most} %"
+
+
+def _asked_of(nodes: list[Node], cluster: Cluster) -> dict[str, int]:
+    """What the pods on *nodes* request that have not ended, as the scheduler counts it."""
+    names = {node.name for node in nodes}
+    asked: dict[str, int] = {}
+    for pod in cluster.store.objects(Pod.KIND):
+        if isinstance(pod, Pod) and pod.node_name in names and not pod.is_terminated:
+            requested = pod_resources(pod.raw, VERSIONS[cluster.profile].resources).requested
+            for name, amount in {"pods": 1, **requested.amounts()}.items():
+                asked[name] = asked.get(name, 0) + amount
+    return asked
+
+
+def _budget(expectation: Expectation, ended: Ended) -> Held:
+    key, wanted = expectation.key, expectation.wanted
+    title = f"budget {key} is {'' if wanted else 'not '}kept"
+    if not ended.budgets.has(key):
+        return Held(title, holds=False, found="there is no such budget in the run")
+    worst = ended.budgets.worst(key)
+    found = worst.text if worst is not None else "it was kept"
+    return Held(title, (worst is None) == wanted, found)
+
+
 _OF: Final[Mapping[str, Callable[[Expectation, Ended], Held]]] = {
     "pod": _pod,
     "pods": _pods,
     "claim": _claim,
+    "nodes": _nodes,
+    "budget": _budget,
 }
 
 

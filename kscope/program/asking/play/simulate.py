@@ -140,7 +140,14 @@ def failed_on(summary: Summary, wanted: tuple[str, ...]) -> Iterator[str]:
     }
     for each in wanted:
         if counts[each]:
-            yield f"{sentences[each]}: {counts[each]:,} {'is not' if each == 'unbound' else 'do'}"
+            yield f"{sentences[each]}: {_count_of(each, counts[each])}"
+
+
+def _count_of(what: str, count: int) -> str:
+    one, several = {"unbound": ("is not", "are not"), "evicted": ("is", "are")}.get(
+        what, ("does", "do")
+    )
+    return f"{count:,} {one if count == 1 else several}"
 
 
 def _status(summary: Summary, wanted: tuple[str, ...], screen: Screen) -> int:
