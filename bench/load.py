@@ -180,14 +180,14 @@ class Client:
         )
         body = part.encode() + orjson.dumps(document) + f"\r\n--{boundary}--\r\n".encode()
         kind = f"multipart/form-data; boundary={boundary}"
-        status, answer = await self.request("POST", "/api/scenarios/", body, kind)
+        status, answer = await self.request("POST", "/api/v1/scenarios/", body, kind)
         assert status == 201, answer
         return int(json.loads(answer)["id"])
 
     async def start(self, scenario: int, seed: int) -> int:
         """The id of a run that plays."""
         wanted = {"scenario": scenario, "seed": seed, "play": True, "speed": "1"}
-        status, answer = await self.request("POST", "/api/runs/", orjson.dumps(wanted))
+        status, answer = await self.request("POST", "/api/v1/runs/", orjson.dumps(wanted))
         assert status == 201, answer
         return int(json.loads(answer)["id"])
 
@@ -334,7 +334,7 @@ class Load:
             run, other = self._chance.sample(self.runs, 2)
             question = QUESTIONS[place % len(QUESTIONS)]
             seq = max(self.committed[run], default=1) // 2 + 1
-            path = f"/api/runs/{run}/{question.format(seq=seq, other=other)}"
+            path = f"/api/v1/runs/{run}/{question.format(seq=seq, other=other)}"
             name = question.split("/")[0]
             try:
                 status, _ = await self.client.request("GET", path)
@@ -349,7 +349,7 @@ class Load:
             with contextlib.suppress(OSError), _narrow_socket() as connection:
                 loop = asyncio.get_running_loop()
                 await loop.sock_connect(connection, ("127.0.0.1", self.plan.port))
-                path = f"/api/runs/{self._chance.choice(self.runs)}/state/"
+                path = f"/api/v1/runs/{self._chance.choice(self.runs)}/state/"
                 head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"
                 await loop.sock_sendall(connection, head.encode())
                 while connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _OPEN:
@@ -365,7 +365,7 @@ class Load:
     async def _time_list(self) -> float:
         """Milliseconds until the list of runs is there."""
         began = time.monotonic()
-        status, _ = await self.client.request("GET", "/api/runs/")
+        status, _ = await self.client.request("GET", "/api/v1/runs/")
         self.tally.statuses[f"runs {status}"] += 1
         return (time.monotonic() - began) * 1_000
 

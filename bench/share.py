@@ -30,7 +30,7 @@ LISTS = usual(8, least=2)
 LIST_SECONDS = usual(20, least=1)
 ALONE_SECONDS = usual(5, least=1)
 PAUSE_SECONDS = 0.02
-PAGES = ("/", "/api/runs/", "/api/scenarios/", "/scenarios/upload/")
+PAGES = ("/", "/api/v1/runs/", "/api/v1/scenarios/", "/scenarios/upload/")
 _MIB = 1_048_576
 
 
@@ -152,7 +152,7 @@ def _upload(port: int, headers: dict[str, str], number: int) -> int:
     )
     body = head.encode() + _cluster(number) + f"\r\n--{boundary}--\r\n".encode()
     kind = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-    return _request(port, "POST", "/api/scenarios/", {**headers, **kind}, body)[0]
+    return _request(port, "POST", "/api/v1/scenarios/", {**headers, **kind}, body)[0]
 
 
 def _cluster(number: int) -> bytes:
@@ -232,7 +232,7 @@ def _send_body(port: int, *, has_length: bool) -> str:
     """The status of the answer; without a length, the body comes in chunks."""
     length = f"Content-Length: {BODY_BYTES}" if has_length else "Transfer-Encoding: chunked"
     head = (
-        f"POST /api/scenarios/ HTTP/1.1\r\nHost: localhost\r\n{length}\r\n"
+        f"POST /api/v1/scenarios/ HTTP/1.1\r\nHost: localhost\r\n{length}\r\n"
         "Content-Type: multipart/form-data; boundary=b\r\n\r\n"
     )
     piece = bytes(65_536)

@@ -110,6 +110,7 @@ MIDDLEWARE = [
     "kscope.accounts.sessions.UsedSessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "kscope.runs.web.contract.old_addresses.OldAddressMiddleware",
     "kscope.runs.web.body_limit.BodyLimitMiddleware",
     "kscope.runs.web.parsers.AddressMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -382,7 +383,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["kscope.accounts.permissions.ReadersAndEditors"],
     "DEFAULT_THROTTLE_CLASSES": ["kscope.accounts.limits.RequestThrottle"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "kscope.runs.web.contract.document.Operation",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     # JSON alone: a form on a foreign page cannot send it without asking first.
     "DEFAULT_PARSER_CLASSES": ["kscope.runs.web.parsers.JSONParser"],
@@ -393,8 +394,18 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "kscope",
     "DESCRIPTION": "Runs of the simulated scheduler, their events, their state at any moment.",
-    "VERSION": "0.1.0",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENUM_NAME_OVERRIDES": {
+        "VisibilityEnum": ["private", "shared", "public"],
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "kscope.runs.web.contract.document.finish",
+    ],
 }
 
 LOGGING = logs.logging_settings(

@@ -1,4 +1,4 @@
-"""Addresses below /api/."""
+"""Addresses below /api/v1/."""
 
 from django.urls import path
 

@@ -15,11 +15,16 @@ from rest_framework.request import Request
 from kscope.accounts import limits
 from kscope.accounts.models import Token
 
+# RFC 6750; programs that know nothing of kscope send it.
+BEARER = "bearer"
 _WORD = re.compile(rb"[0-9A-Za-z_]+")
 
 
 class TokenAuthentication(knox.auth.TokenAuthentication):
-    """`Authorization: Token kscope_…`. Expired tokens are refused, and stay listed until revoked."""
+    """`Authorization: Bearer kscope_…`, or `Token` in place of the word Bearer.
+
+    Expired tokens are refused, and stay listed until revoked.
+    """
 
     def authenticate(self, request: Request) -> Any:
         """See knox. An address that keeps sending wrong tokens has to wait."""
@@ -30,6 +35,11 @@ class TokenAuthentication(knox.auth.TokenAuthentication):
             if wait:
                 raise Throttled(wait) from None
             raise
+
+    def authenticate_header(self, request: Request) -> str:
+        """See knox: the word before the token."""
+        word = authentication.get_authorization_header(request).split(b" ", 1)[0].decode("latin-1")
+        return word if word.lower() == BEARER else super().authenticate_header(request)
 
     def authenticate_credentials(self, token: bytes) -> Any:
         """See knox, which would stumble over what is not text."""

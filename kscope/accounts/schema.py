@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
 class TokenScheme(OpenApiAuthenticationExtension):
-    """`Authorization: Token kscope_…`."""
+    """`Authorization: Bearer kscope_…`, or `Token` in place of the word Bearer."""
 
     target_class = "kscope.accounts.authentication.TokenAuthentication"
     name = "token"
@@ -14,10 +15,9 @@ class TokenScheme(OpenApiAuthenticationExtension):
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
         """See drf_spectacular."""
         return {
-            "type": "apiKey",
-            "in": "header",
-            "name": "Authorization",
-            "description": "Token, a space, and a token of your account",
+            "type": "http",
+            "scheme": "bearer",
+            "description": "a token of your account; the word Token does as well as Bearer",
         }
 
 
@@ -29,4 +29,4 @@ class SessionScheme(OpenApiAuthenticationExtension):
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
         """See drf_spectacular."""
-        return {"type": "apiKey", "in": "cookie", "name": "sessionid"}
+        return {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME}

@@ -15,7 +15,7 @@ from django.http.request import split_domain_port, validate_host
 from rest_framework.exceptions import AuthenticationFailed
 
 from kscope.accounts.access import Visitor, visitor_for
-from kscope.accounts.authentication import TokenAuthentication, is_own_origin
+from kscope.accounts.authentication import BEARER, TokenAuthentication, is_own_origin
 
 Scope = Mapping[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
@@ -50,7 +50,7 @@ class Credential:
 def credential_of(scope: Scope) -> Credential:
     """The credential in the headers of a handshake."""
     words = _header(scope, b"authorization").split()
-    if len(words) == 2 and words[0].lower() == "token":
+    if len(words) == 2 and words[0].lower() in ("token", BEARER):
         return Credential(token=words[1])
     cookies = parse_cookie(_header(scope, b"cookie"))
     return Credential(session=cookies.get(settings.SESSION_COOKIE_NAME, ""))

@@ -16,6 +16,8 @@ from starlette.requests import ClientDisconnect
 from starlette.websockets import WebSocketDisconnect
 from uvicorn.protocols.utils import ClientDisconnected
 
+from kscope.runs.errors import PROBLEM_JSON, problem
+
 FULL = gettext_lazy("The disk of this server is full: nothing was saved.")
 INSUFFICIENT_STORAGE = 507
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -72,9 +74,10 @@ class _Ends:
 
 
 async def _refuse(scope: dict[str, Any], send: Any) -> None:
-    is_json = scope["path"].startswith("/api/")
-    body = orjson.dumps({"message": str(FULL)}) if is_json else f"{FULL}\n".encode()
-    kind = b"application/json" if is_json else b"text/plain"
+    is_api = scope["path"].startswith("/api/")
+    words = problem(INSUFFICIENT_STORAGE, str(FULL))
+    body = orjson.dumps(words) if is_api else f"{FULL}\n".encode()
+    kind = PROBLEM_JSON.encode() if is_api else b"text/plain"
     headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
     start = {"type": "http.response.start", "status": INSUFFICIENT_STORAGE, "headers": headers}
     await send(start)

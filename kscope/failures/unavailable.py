@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import redis
 from django.db import InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
 from django.utils.translation import gettext, gettext_lazy
 from django.views.defaults import server_error
@@ -19,6 +19,7 @@ from django.views.defaults import server_error
 from kscope.database_format import WrongFormat
 from kscope.failures.clean_ends import FULL, is_disk_full
 from kscope.runs.nudges import note_if_full
+from kscope.runs.web.contract.problems import is_api, problem_response
 from kscope.runs.web.written import may_be_stored
 from kscope.words.joining import sentences
 
@@ -38,6 +39,9 @@ def handle_server_error(request: HttpRequest) -> HttpResponseBase:
     """Django's handler of whatever no view has caught; 500 for all but a server that is away."""
     problem = sys.exc_info()[1]
     message = what_is_away(problem)
+    is_program = is_api(request.path)
+    if message is None and is_program:
+        return problem_response(500, gettext("kscope failed. Its log says why."))
     if message is None:
         return server_error(request)
     is_open, is_full = may_be_stored(request, problem), message == FULL
@@ -47,9 +51,9 @@ def handle_server_error(request: HttpRequest) -> HttpResponseBase:
     elif is_full:
         status = HTTPStatus.INSUFFICIENT_STORAGE
     answer: HttpResponse
-    if request.path.startswith("/api/"):
+    if is_program:
         advice = _OPEN if is_open else _when(message)
-        answer = JsonResponse({"message": sentences(message, advice)}, status=status)
+        answer = problem_response(status, sentences(message, advice))
     else:
         context = {"message": message, "open": _OPEN if is_open else ""}
         answer = HttpResponse(render_to_string("503.html", context), status=status)

@@ -9,5 +9,5 @@ urlpatterns = [
     path("readyz", views.readyz, name="readyz"),
     path("metrics", views.metrics, name="metrics"),
     path("operations/", views.operations, name="operations"),
-    path("api/operations/", views.Operations.as_view(), name="api-operations"),
+    path("api/v1/operations/", views.Operations.as_view(), name="api-operations"),
 ]

@@ -1,8 +1,17 @@
-"""The one error that is meant for the user."""
+"""The one error that is meant for the user, and its shape in JSON: RFC 9457, Problem Details."""
 
+from http import HTTPStatus
 from typing import Any
 
 from django.utils.functional import Promise
+
+PROBLEM_JSON = "application/problem+json"
+# What a problem of a kind of its own has beside the members that all have, and where that is explained.
+_KINDS = {
+    "errors": "/api/docs/#invalid-request",
+    "problems": "/api/docs/#unreadable-files",
+    "head": "/api/docs/#no-such-event",
+}
 
 
 class ApplicationError(Exception):
@@ -29,9 +38,16 @@ class ApplicationError(Exception):
     def body(self) -> dict[str, Any]:
         """The one shape of a refusal in JSON."""
         later = {} if self.retry_after is None else {"retry_after": self.retry_after}
-        return {"message": self.message, **self.extra, **later}
+        return problem(self.status, self.message, **self.extra, **later)
 
     @property
     def headers(self) -> dict[str, str]:
         """What goes into the header of the response."""
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+
+
+def problem(status: int, detail: str, **more: Any) -> dict[str, Any]:
+    """The problem details of an answer: *detail* is for people, *more* for programs."""
+    kind = next((_KINDS[name] for name in more if name in _KINDS), "about:blank")
+    title = HTTPStatus(status).phrase
+    return {"type": kind, "title": title, "status": status, "detail": detail, **more}

@@ -32,6 +32,13 @@ class ScenarioHeader(models.Func):
     template = "(%(expressions)s - ARRAY['objects', 'steps', 'outside'])"
 
 
+class StepsCount(models.Func):
+    """SQL for how many steps the document of a scenario has."""
+
+    template = "jsonb_array_length(%(expressions)s -> 'steps')"
+    output_field = models.IntegerField()
+
+
 class ManifestText(models.Func):
     """SQL for the text at a path of the manifest, to define a generated column.
 
@@ -148,6 +155,13 @@ class Scenario(OwnedModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def steps_count(self) -> int:
+        """How many steps its document has; counted in the database, as they can be large."""
+        counted = Scenario.objects.annotate(steps=StepsCount("document"))
+        number: int = counted.values_list("steps", flat=True).get(pk=self.pk)
+        return number
 
     @property
     def header(self) -> dict[str, Any]:

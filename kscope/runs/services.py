@@ -230,7 +230,7 @@ def run_create(
     gates = options.get("feature_gates")
     if gates is None:
         gates = _gates_of(profile, document.get("feature_gates") or {})
-    seed, tie_break = options.get("seed"), options.get("tie_break", "random")
+    seed, tie_break = options.get("seed"), options.get("tie_break") or "random"
     external, play = options.get("external_scheduler", False), options.get("play", False)
     if seed is None:
         seed = int(document.get("seed") or 0)

@@ -13,7 +13,7 @@ const rows = new Map([...found].map((row) => [row.dataset.run, row]));
 connectUploads();
 connectCourses();
 connectSearchKey();
-new RunList(rows, (path) => readJson(`/api/runs/${path}`)).start();
+new RunList(rows, (path) => readJson(`/api/v1/runs/${path}`)).start();
 
 const figure = optional("#live");
 const data = figure && (await readJson(figure.dataset.replay));

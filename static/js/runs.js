@@ -9,4 +9,4 @@ const rows = new Map([...found].map((row) => [row.dataset.run, row]));
 
 connectUploads();
 connectDelete(document, () => location.reload());
-new RunList(rows, (path) => readJson(`/api/runs/${path}`)).start();
+new RunList(rows, (path) => readJson(`/api/v1/runs/${path}`)).start();

@@ -37,10 +37,10 @@ BAD = {
     "test": ("`test_nothing_of_the_kind` shows it.", "test"),
     "test cut off": ("| demo | a_test_of_nothing… |", "test or attribute"),
     "page": ("```sh\ncurl localhost:8000/no-such-page/\n```", "address"),
-    "address": ("`GET /api/runs/<id>/no-such-part/`", "address"),
+    "address": ("`GET /api/v1/runs/<id>/no-such-part/`", "address"),
     "address of a socket": ("`/ws/no-such-stream/ID/`", "address"),
     "relative address": ("`POST runs/<id>/no-such-part/`", "address"),
-    "method": ("`DELETE /api/runs/<id>/commands/`", "DELETE at"),
+    "method": ("`DELETE /api/v1/runs/<id>/commands/`", "DELETE at"),
 }
 
 

@@ -82,13 +82,13 @@ def site() -> Iterator[Site]:
 def no_run_plays_on(site: Site) -> Iterator[None]:
     """Runs left playing would take turns with those of later tests, and slow them down."""
     yield
-    with urlopen(f"{site.address}api/runs/", timeout=HANG_SECONDS) as answer:
+    with urlopen(f"{site.address}api/v1/runs/", timeout=HANG_SECONDS) as answer:
         listed = json.load(answer)["runs"]
     for run in listed:
         if run["status"] == "playing":
             urlopen(
                 Request(
-                    f"{site.address}api/runs/{run['id']}/transport/",
+                    f"{site.address}api/v1/runs/{run['id']}/transport/",
                     b'{"action": "pause"}',
                     {"Content-Type": "application/json"},
                 ),

@@ -80,10 +80,10 @@ def upload(page: Page, name: str, content: bytes) -> None:
 def playing_run(page: Page, name: str, content: bytes, *, speed: str = "10") -> int:
     """A run of the file, by way of the API: most tests have nothing to do with the upload form."""
     file = {"name": f"{name}.yaml", "mimeType": "application/yaml", "buffer": content}
-    uploaded = page.request.post("/api/scenarios/", multipart={"files": file})  # type: ignore[dict-item]
+    uploaded = page.request.post("/api/v1/scenarios/", multipart={"files": file})  # type: ignore[dict-item]
     assert uploaded.ok, uploaded.text()
     wanted = {"scenario": uploaded.json()["id"], "play": True, "speed": speed}
-    made = page.request.post("/api/runs/", data=wanted)
+    made = page.request.post("/api/v1/runs/", data=wanted)
     assert made.ok, made.text()
     return made.json()["id"]
 
@@ -91,7 +91,7 @@ def playing_run(page: Page, name: str, content: bytes, *, speed: str = "10") -> 
 def finished_run(page: Page, name: str, content: bytes) -> int:
     """A run of the file that has nothing left to do. Nobody has looked at it, which costs most."""
     run = playing_run(page, name, content, speed="max")
-    wait_for(lambda: page.request.get(f"/api/runs/{run}/").json()["status"] == "finished")
+    wait_for(lambda: page.request.get(f"/api/v1/runs/{run}/").json()["status"] == "finished")
     return run
 
 
@@ -141,7 +141,7 @@ def stand_still(page: Page, run: int) -> int:
     The engine answers a command after what it was doing, and from then on it knows of the pause.
     """
     nothing = {"verb": "delete", "object": "node/nowhere"}
-    address = f"/api/runs/{run}/commands/"
+    address = f"/api/v1/runs/{run}/commands/"
     number = page.request.post(address, data=nothing).json()["id"]
     wait_for(
         lambda: any(
@@ -149,7 +149,7 @@ def stand_still(page: Page, run: int) -> int:
             for each in page.request.get(address).json()["commands"]
         )
     )
-    head = page.request.get(f"/api/runs/{run}/").json()["head"]
+    head = page.request.get(f"/api/v1/runs/{run}/").json()["head"]
     expect(page.get_by_label("Sequence number")).to_have_value(str(head))
     return int(head)
 

@@ -143,7 +143,7 @@ def test_empty_and_failing_pages_break_no_rule(page: Page, run: int) -> None:
 
 @pytest.mark.parametrize(("theme", "at"), [("light", ""), ("dark", "seq={middle}")])
 def test_pages_of_a_run_break_no_rule(page: Page, run: int, theme: str, at: str) -> None:
-    state = page.request.get(f"/api/runs/{run}/").json()
+    state = page.request.get(f"/api/v1/runs/{run}/").json()
     page.goto("/")
     _theme(page, theme)
     moment = at.format(middle=state["head"] // 2)

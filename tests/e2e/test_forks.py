@@ -11,7 +11,7 @@ from tests.waiting import wait_for
 
 def api(page: Page, path: str, body: dict[str, Any] | None = None) -> Any:
     """What the API answers, to a POST where there is a body."""
-    address = f"/api/runs/{path}"
+    address = f"/api/v1/runs/{path}"
     answer = page.request.get(address) if body is None else page.request.post(address, data=body)
     return answer.json()
 

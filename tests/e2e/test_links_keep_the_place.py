@@ -83,7 +83,7 @@ def test_the_timeline_stops_offering_more_at_its_end(page: Page) -> None:
 
 def test_a_fork_begins_where_one_steps_to(page: Page, site: Site) -> None:
     run = finished_run(page, "fork-step", one_pod_too_many("fork-step"))
-    newest = get_json(f"{site.address}api/runs/{run}/")["head"]
+    newest = get_json(f"{site.address}api/v1/runs/{run}/")["head"]
     page.goto(f"/runs/{run}/timeline/?pod=shop/big-1")
     page.get_by_role("button", name="Step one event back").click(timeout=PATIENCE_MS)
     past(page)
@@ -94,7 +94,7 @@ def test_a_fork_begins_where_one_steps_to(page: Page, site: Site) -> None:
     expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
     expect(page).to_have_url(re.compile(r"/runs/\d+/timeline/\?pod=shop/big-1$"))
     fork = int(re.findall(r"/runs/(\d+)/", page.url)[0])
-    assert get_json(f"{site.address}api/runs/{fork}/")["forked_seq"] == newest - 1
+    assert get_json(f"{site.address}api/v1/runs/{fork}/")["forked_seq"] == newest - 1
 
 
 def test_the_manifest_is_a_page_of_the_instant(page: Page) -> None:

@@ -75,10 +75,10 @@ def wait_for_address(up):
 def use():
     """Load the page, upload a scenario, play it to its end, look at its pod."""
     assert b"kscope" in urlopen(f"{ADDRESS}/").read()
-    made = ask("/api/scenarios/", upload=SCENARIO)
-    run = ask("/api/runs/", {"scenario": made["id"], "play": True, "speed": "max"})["id"]
+    made = ask("/api/v1/scenarios/", upload=SCENARIO)
+    run = ask("/api/v1/runs/", {"scenario": made["id"], "play": True, "speed": "max"})["id"]
     deadline = time.monotonic() + PATIENCE_S
-    while (seen := ask(f"/api/runs/{run}/"))["status"] != "finished":
+    while (seen := ask(f"/api/v1/runs/{run}/"))["status"] != "finished":
         assert seen["status"] in ("playing", "paused"), seen
         assert time.monotonic() < deadline, seen
         time.sleep(0.2)

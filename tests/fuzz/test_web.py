@@ -131,7 +131,7 @@ _BODIES: dict[str, dict[str, Any]] = {
 def _bodies(site: Site, chance: Random) -> bool:
     """JSON for everything that is not a command."""
     place = chance.choice([*_BODIES])
-    path = f"/api/{place}" if place == "runs/" else f"/api/runs/{site.run.pk}/{place}"
+    path = f"/api/{place}" if place == "runs/" else f"/api/v1/runs/{site.run.pk}/{place}"
     body: Any = dict(_BODIES[place])
     if place == "runs/":
         body["scenario"] = site.run.scenario_id
@@ -146,7 +146,7 @@ def _bodies(site: Site, chance: Random) -> bool:
     made = _checked(answer, path)
     if not made:
         assert site.counts() == before
-    if made and path != f"/api/runs/{site.run.pk}/transport/":
+    if made and path != f"/api/v1/runs/{site.run.pk}/transport/":
         Run.objects.exclude(pk=site.run.pk).delete()
     return made
 
@@ -156,7 +156,7 @@ def _commands(site: Site, chance: Random) -> bool:
     rows = [*Pod.objects.filter(run=site.run), *Node.objects.filter(run=site.run)]
     held = [{"id": row.entity, **row.manifest} for row in rows]
     body = samples.command(chance, held) if held else {"verb": "cordon", "object": "node/n1"}
-    path = f"/api/runs/{site.run.pk}/commands/"
+    path = f"/api/v1/runs/{site.run.pk}/commands/"
     answer = site.client.generic("POST", path, json.dumps(body), content_type="application/json")
     made = _checked(answer, path)
     site.run.refresh_from_db()
@@ -168,7 +168,7 @@ def _uploads(site: Site, chance: Random) -> bool:
     files = [samples.some_bytes(chance) for _ in range(chance.randint(1, 3))]
     given = [SimpleUploadedFile(name, data) for name, data in files]
     name = _text(chance)
-    path = chance.choice(("/api/scenarios/", "/scenarios/upload/"))
+    path = chance.choice(("/api/v1/scenarios/", "/scenarios/upload/"))
     before = site.counts()
     answer = site.client.post(path, {"files": given, "name": name})
     made = _checked(answer, path)

@@ -84,7 +84,7 @@ def test_readyz_names_both_formats_and_the_way_out(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("newer")
-@pytest.mark.parametrize("path", ["/", "/api/runs/", "/runs/1/"])
+@pytest.mark.parametrize("path", ["/", "/api/v1/runs/", "/runs/1/"])
 def test_pages_of_an_older_version_explain_their_refusal(path: str) -> None:
     connection.close()
     answer = Client(raise_request_exception=False).get(path)

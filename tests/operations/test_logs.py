@@ -92,14 +92,14 @@ def test_a_worker_says_run_seq_and_epoch(
 
 @pytest.mark.django_db
 def test_a_proxys_request_id_is_logged_and_returned(client: Client, written: Written) -> None:
-    answer = client.get("/api/runs/", headers={"X-Request-ID": "from-the-proxy.1"})
+    answer = client.get("/api/v1/runs/", headers={"X-Request-ID": "from-the-proxy.1"})
     assert answer["X-Request-ID"] == "from-the-proxy.1"
     assert {each["request_id"] for each in written()} == {"from-the-proxy.1"}
 
 
 @pytest.mark.django_db
 def test_a_request_id_with_odd_characters_is_replaced(client: Client) -> None:
-    answer = client.get("/api/runs/", headers={"X-Request-ID": "two words"})
+    answer = client.get("/api/v1/runs/", headers={"X-Request-ID": "two words"})
     assert answer["X-Request-ID"].isalnum()
 
 

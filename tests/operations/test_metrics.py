@@ -96,8 +96,8 @@ def test_histograms_are_whole_after_valkey_forgot_them(nobody_reports: Any) -> N
 
 def test_requests_are_counted_by_view_name(client: Client) -> None:
     reporter = presence.Reporter("web")
-    client.get("/api/runs/7777/")
-    client.get("/api/runs/8888/")
+    client.get("/api/v1/runs/7777/")
+    client.get("/api/v1/runs/8888/")
     client.get("/no/such/page")
     reporter.report()
     found = samples()

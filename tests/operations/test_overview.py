@@ -89,15 +89,15 @@ def test_the_page_shows_runs_and_links_to_them(admin_client: Client, start: Star
     page = admin_client.get("/operations/").content.decode()
     assert f'href="/runs/{run.pk}/"' in page
     assert "nothing is deleted" in page
-    assert admin_client.get("/api/operations/").json()["runs"]["finished"] == 1
+    assert admin_client.get("/api/v1/operations/").json()["runs"]["finished"] == 1
 
 
 def test_only_admins_see_how_kscope_is_operated(client: Client, settings: Any) -> None:
     settings.LOGIN_REQUIRED = True
     assert client.get("/operations/").status_code == 302
-    assert client.get("/api/operations/").status_code == 401
+    assert client.get("/api/v1/operations/").status_code == 401
     client.force_login(User.objects.create_user("viewer"))
     assert client.get("/operations/").status_code == 403
-    assert client.get("/api/operations/").status_code == 403
+    assert client.get("/api/v1/operations/").status_code == 403
     settings.LOGIN_REQUIRED = False
     assert client.get("/operations/").status_code == 200

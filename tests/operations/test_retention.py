@@ -133,7 +133,7 @@ def test_a_thinned_run_is_shown_at_every_event(driven: Run) -> None:
 def test_dropped_evidence_is_computed_again_when_asked(driven: Run, client: Client) -> None:
     attempt = SchedulingAttempt.objects.filter(run=driven, pod="default/giant").first()
     assert attempt is not None
-    address = f"/api/runs/{driven.pk}/attempts/{attempt.pk}/"
+    address = f"/api/v1/runs/{driven.pk}/attempts/{attempt.pk}/"
     before = client.get(address).json()
     aged(driven)
     plan = retention_apply(Policy(drop_evidence_days=30))
@@ -161,7 +161,7 @@ def test_compact_says_what_would_go_and_keeps_it(driven: Run) -> None:
 
 
 def test_a_run_is_kept_over_rest(driven: Run, client: Client) -> None:
-    address = f"/api/runs/{driven.pk}/kept/"
+    address = f"/api/v1/runs/{driven.pk}/kept/"
     answer = client.put(address, {"kept": True}, content_type="application/json")
     assert answer.json()["kept"] is True
     aged(driven)

@@ -63,7 +63,7 @@ def kinds_of(files: list[dict[str, Any]]) -> dict[str, int]:
 @each_case
 @pytest.mark.django_db
 def test_rest_reads_it_as_expected(client: Client, case: Case) -> None:
-    answer = client.post("/api/scenarios/", {"files": uploads(case), **case.choices})
+    answer = client.post("/api/v1/scenarios/", {"files": uploads(case), **case.choices})
     told = answer.json()
     if case.refused:
         assert answer.status_code == 422

@@ -12,7 +12,7 @@ from kube import openapi
 from tests.security.client import Answer, Asgi
 
 SCRIPT = f"{settings.STATIC_URL}js/theme.js"
-HIDDEN = "/api/runs/987654/"
+HIDDEN = "/api/v1/runs/987654/"
 ALWAYS = {
     "content-security-policy",
     "cross-origin-opener-policy",
@@ -29,11 +29,11 @@ ANSWERS: list[tuple[str, str, dict[str, str], int, str]] = [
     ("GET", "/", {}, 200, "no-store"),
     ("GET", "/login/", {}, 200, "no-store"),
     ("GET", "/healthz", {}, 200, "no-store"),
-    ("GET", "/api/runs/", {}, 200, "no-store"),
-    ("GET", "/api/schema/", {}, 200, "no-store"),
-    ("GET", "/api/runs/{run}/", {}, 200, "no-store"),
-    ("GET", "/api/runs/{run}/events/?format=ndjson", {}, 200, "no-store"),
-    ("GET", "/api/runs/{run}/events/?format=csv", {}, 200, "no-store"),
+    ("GET", "/api/v1/runs/", {}, 200, "no-store"),
+    ("GET", "/api/v1/schema/", {}, 200, "no-store"),
+    ("GET", "/api/v1/runs/{run}/", {}, 200, "no-store"),
+    ("GET", "/api/v1/runs/{run}/events/?format=ndjson", {}, 200, "no-store"),
+    ("GET", "/api/v1/runs/{run}/events/?format=csv", {}, 200, "no-store"),
     ("GET", "/runs/{run}/kubeconfig/", {}, 200, "no-store"),
     ("GET", "/admin/", {}, 302, "no-store"),
     ("GET", "/glossary", {}, 301, "no-store"),
@@ -44,9 +44,9 @@ ANSWERS: list[tuple[str, str, dict[str, str], int, str]] = [
     ("GET", HIDDEN, {}, 404, "no-store"),
     ("GET", "/nowhere/", {}, 404, "no-store"),
     ("GET", "/", {"host": "evil.example"}, 400, "no-store"),
-    ("GET", "/api/runs/", {"authorization": "Token kscope_wrong"}, 401, "no-store"),
-    ("POST", "/api/runs/", {"origin": "https://evil.example"}, 403, "no-store"),
-    ("POST", "/api/scenarios/", {"content_length": "999999999"}, 413, "no-store"),
+    ("GET", "/api/v1/runs/", {"authorization": "Token kscope_wrong"}, 401, "no-store"),
+    ("POST", "/api/v1/runs/", {"origin": "https://evil.example"}, 403, "no-store"),
+    ("POST", "/api/v1/scenarios/", {"content_length": "999999999"}, 413, "no-store"),
     ("GET", f"{settings.STATIC_URL}js/absent.js", {}, 404, "no-store"),
     ("GET", SCRIPT, {}, 200, "max-age=315360000, public, immutable"),
     ("POST", SCRIPT, {}, 405, "no-store"),
@@ -148,13 +148,13 @@ async def test_request_keeps_its_id_if_it_is_one(asgi: Asgi, given: str) -> None
 
 
 async def test_trace_gives_nothing_back(asgi: Asgi, transactional_db: Any) -> None:
-    for path in ("/", "/login/", "/api/runs/", SCRIPT):
+    for path in ("/", "/login/", "/api/v1/runs/", SCRIPT):
         answer = await asgi.ask(path, "TRACE", secret_header="told-back")
         assert (path, answer.status) == (path, 405)
         assert b"told-back" not in answer.body
 
 
 async def test_no_answer_lets_other_sites_read_it(asgi: Asgi, driven: Run) -> None:
-    for path in ("/api/runs/", f"/k8s/runs/{driven.pk}/version", SCRIPT):
+    for path in ("/api/v1/runs/", f"/k8s/runs/{driven.pk}/version", SCRIPT):
         answer = await asgi.ask(path, origin="https://evil.example")
         assert not any(name.startswith("access-control-") for name in answer.names)

@@ -199,7 +199,7 @@ PLACES = (OBJECT_ROUTE, "commands/")
 def test_no_answer_shows_such_values_to_readers(run: Run, reader: User) -> None:
     shown = dict(answers(browser_of(reader), run, PLACES))
     assert [path for path, text in shown.items() if HUSH in text or NEVER in text] == []
-    object_of_volume = shown[f"/api/runs/{run.pk}/objects/volume/pv1/"]
+    object_of_volume = shown[f"/api/v1/runs/{run.pk}/objects/volume/pv1/"]
     assert "of-the-driver" in object_of_volume
     assert "volumeHandle" in object_of_volume
 
@@ -208,7 +208,7 @@ def test_those_allowed_to_change_see_hidden_values(run: Run, owner: User) -> Non
     shown = dict(answers(browser_of(owner), run))
     assert not any(NEVER in text for text in shown.values())
     places = {path.split("?")[0] for path, text in shown.items() if HUSH in text}
-    root = f"/api/runs/{run.pk}"
+    root = f"/api/v1/runs/{run.pk}"
     wanted = {f"{root}/objects/{one}/" for one in OBJECTS[:-1]}
     assert wanted | {f"{root}/commands/"} <= places
     # Events, states and what is computed from them hold none for anybody.
@@ -216,7 +216,7 @@ def test_those_allowed_to_change_see_hidden_values(run: Run, owner: User) -> Non
 
 
 def test_a_token_that_only_reads_shows_none(run: Run, owner: User) -> None:
-    path = f"/api/runs/{run.pk}/objects/volume/pv1/"
+    path = f"/api/v1/runs/{run.pk}/objects/volume/pv1/"
     for scope, is_shown in ((Scope.READ, False), (Scope.WRITE, True)):
         _, token = token_create(user=owner, name=scope, scope=scope)
         answer = Client().get(path, headers={"Authorization": f"Token {token}"})
@@ -279,9 +279,9 @@ def fork(run: Run, reader: User) -> Run:
 def test_a_fork_of_a_shared_run_shows_none(fork: Run, reader: User, owner: User) -> None:
     assert visitor_for(reader).may_change(fork)
     assert not may_see_values(visitor_for(reader), fork)
-    path = f"/api/runs/{fork.pk}/objects/volume/pv1/"
+    path = f"/api/v1/runs/{fork.pk}/objects/volume/pv1/"
     assert HUSH not in _text(browser_of(reader).get(path))
-    assert HUSH not in _text(browser_of(reader).get(f"/api/runs/{fork.pk}/commands/"))
+    assert HUSH not in _text(browser_of(reader).get(f"/api/v1/runs/{fork.pk}/commands/"))
     admin = an_account("boss", Role.ADMIN)
     assert HUSH in _text(browser_of(admin).get(path))
 

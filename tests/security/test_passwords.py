@@ -98,7 +98,7 @@ def test_every_door_ends_sessions_and_tokens(door: Any) -> None:
     door(user, OTHER)
     assert not is_in(other)
     assert not Token.objects.filter(user=user).exists()
-    answer = Client().get("/api/runs/", headers={"Authorization": f"Token {text}"})
+    answer = Client().get("/api/v1/runs/", headers={"Authorization": f"Token {text}"})
     assert answer.status_code == 401
     assert is_in(browser(user, OTHER))
 

@@ -34,7 +34,7 @@ def test_a_flag_alone_gives_no_role(flag: str) -> None:
     assert role_of(user) == Role.EDITOR
     assert not visitor_for(user).is_admin
     client = browser(user)
-    for address in ("/admin/", "/operations/", "/api/operations/", "/metrics"):
+    for address in ("/admin/", "/operations/", "/api/v1/operations/", "/metrics"):
         assert client.get(address).status_code in (302, 401, 403, 404), address
 
 
@@ -51,7 +51,7 @@ def test_without_staff_flag_admins_lack_the_admin_site() -> None:
     User.objects.filter(pk=user.pk).update(is_staff=False)
     client = browser(user)
     assert client.get("/admin/").status_code == 302
-    assert client.get("/api/operations/").status_code == 200
+    assert client.get("/api/v1/operations/").status_code == 200
 
 
 def test_former_admin_loses_the_flags() -> None:

@@ -26,16 +26,16 @@ class Walked:
 
 def demos(api: APIRequestContext) -> dict[str, int]:
     """The demo scenarios: title → id, in the order of their ids."""
-    listed = api.get("/api/scenarios/").json()["scenarios"]
+    listed = api.get("/api/v1/scenarios/").json()["scenarios"]
     found = {each["name"]: each["id"] for each in listed if each["is_demo"]}
     return dict(sorted(found.items(), key=lambda pair: pair[1]))
 
 
 def play(api: APIRequestContext, demo: str, scenario: int) -> Walked:
     """Play a demo to its end."""
-    made = api.post("/api/runs/", data={"scenario": scenario, "play": True, "speed": "max"})
+    made = api.post("/api/v1/runs/", data={"scenario": scenario, "play": True, "speed": "max"})
     assert made.ok, made.text()
-    address = f"/api/runs/{made.json()['id']}/"
+    address = f"/api/v1/runs/{made.json()['id']}/"
     wait_for(lambda: api.get(address).json()["status"] == "finished")
     run: dict[str, Any] = api.get(address).json()
     return Walked(run["id"], demo, run["head"], bool(run.get("as_brought")))
@@ -52,7 +52,7 @@ class History:
 
     def _read(self, seq: int) -> tuple[int, State]:
         """(virtual time in nanoseconds, entities) at event *seq*."""
-        answer = self.api.get(f"/api/runs/{self.run.id}/state/?seq={seq}").json()
+        answer = self.api.get(f"/api/v1/runs/{self.run.id}/state/?seq={seq}").json()
         return answer["at"], answer["state"]
 
     def instants(self, many: int, seed: str) -> tuple[int, ...]:

@@ -37,21 +37,21 @@ async def exported(path: str) -> bytes:
 
 
 def test_a_run_is_made_of_a_scenario(client: Client, scenario: Scenario) -> None:
-    answer = post(client, "/api/runs/", {"scenario": scenario.pk, "seed": 5, "profile": "v1.16"})
+    answer = post(client, "/api/v1/runs/", {"scenario": scenario.pk, "seed": 5, "profile": "v1.16"})
     assert answer.status_code == 201
     assert (answer.json()["seed"], answer.json()["profile"]) == (5, "v1.16")
-    assert client.get("/api/runs/").json()["runs"][0]["id"] == answer.json()["id"]
+    assert client.get("/api/v1/runs/").json()["runs"][0]["id"] == answer.json()["id"]
 
 
 def test_an_unknown_profile_is_refused_in_words(client: Client, scenario: Scenario) -> None:
-    answer = post(client, "/api/runs/", {"scenario": scenario.pk, "profile": "v9"})
+    answer = post(client, "/api/v1/runs/", {"scenario": scenario.pk, "profile": "v9"})
     assert answer.status_code == 400
     assert "v1.34" in answer.json()["message"]
 
 
 def test_the_transport_plays_and_pauses(client: Client, scenario: Scenario) -> None:
-    run = post(client, "/api/runs/", {"scenario": scenario.pk}).json()
-    path = f"/api/runs/{run['id']}/transport/"
+    run = post(client, "/api/v1/runs/", {"scenario": scenario.pk}).json()
+    path = f"/api/v1/runs/{run['id']}/transport/"
     played = post(client, path, {"action": "play", "speed": "100"}).json()
     assert (played["status"], played["speed"]) == ("playing", "100")
     assert post(client, path, {"action": "pause"}).json()["status"] == "paused"
@@ -59,17 +59,17 @@ def test_the_transport_plays_and_pauses(client: Client, scenario: Scenario) -> N
 
 
 def test_the_state_at_a_moment_includes_its_events(client: Client, driven: Run) -> None:
-    at = client.get(f"/api/runs/{driven.pk}/state/?at=1500000000").json()
+    at = client.get(f"/api/v1/runs/{driven.pk}/state/?at=1500000000").json()
     seq = RunEvent.objects.filter(run=driven, at__lte=1_500_000_000).order_by("-seq")[0].seq
     assert at["seq"] == seq
     assert "pod/default/late" not in at["state"]
-    head = client.get(f"/api/runs/{driven.pk}/state/").json()
+    head = client.get(f"/api/v1/runs/{driven.pk}/state/").json()
     assert head["state"]["pod/default/late"]["phase"] == "Running"
     assert head["events"][-1]["seq"] == driven.head_seq
 
 
 def test_a_future_state_is_not_found(client: Client, driven: Run) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/state/?seq={driven.head_seq + 1}")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/state/?seq={driven.head_seq + 1}")
     assert answer.status_code == 404
     assert answer.json()["head"] == driven.head_seq
 
@@ -78,7 +78,7 @@ def test_pages_of_events_join_without_gap_or_repetition(client: Client, driven: 
     seen: list[int] = []
     after: int | None = 0
     while after is not None:
-        page = client.get(f"/api/runs/{driven.pk}/events/?limit=7&after={after}").json()
+        page = client.get(f"/api/v1/runs/{driven.pk}/events/?limit=7&after={after}").json()
         seen += [event["seq"] for event in page["events"]]
         after = page["next"]
     assert seen == list(range(1, driven.head_seq + 1))
@@ -86,7 +86,7 @@ def test_pages_of_events_join_without_gap_or_repetition(client: Client, driven: 
 
 
 def test_events_filter_by_kind_object_component_and_time(client: Client, driven: Run) -> None:
-    path = f"/api/runs/{driven.pk}/events/"
+    path = f"/api/v1/runs/{driven.pk}/events/"
     bound = client.get(f"{path}?kind=PodBound,PodRunning").json()["events"]
     assert {event["kind"] for event in bound} == {"PodBound", "PodRunning"}
     web = client.get(f"{path}?object=pod/default/web").json()["events"]
@@ -105,36 +105,36 @@ def test_events_filter_by_kind_object_component_and_time(client: Client, driven:
 
 
 def test_a_filter_without_matches_gives_an_empty_list(client: Client, driven: Run) -> None:
-    assert client.get(f"/api/runs/{driven.pk}/events/?kind=Nothing").json()["events"] == []
+    assert client.get(f"/api/v1/runs/{driven.pk}/events/?kind=Nothing").json()["events"] == []
 
 
 async def test_ndjson_holds_every_event_on_a_line(driven: Run) -> None:
-    lines = (await exported(f"/api/runs/{driven.pk}/events/?format=ndjson")).splitlines()
+    lines = (await exported(f"/api/v1/runs/{driven.pk}/events/?format=ndjson")).splitlines()
     events = [json.loads(line) for line in lines]
     assert [event["seq"] for event in events] == list(range(1, driven.head_seq + 1))
     assert events[0]["changes"]["run"]["name"] == "small"
 
 
 async def test_csv_has_a_header_and_json_columns(driven: Run) -> None:
-    text = (await exported(f"/api/runs/{driven.pk}/events/?format=csv")).decode()
+    text = (await exported(f"/api/v1/runs/{driven.pk}/events/?format=csv")).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == driven.head_seq
     assert json.loads(rows[0]["changes"])["run"]["name"] == "small"
 
 
 def test_an_unknown_format_is_refused(client: Client, driven: Run) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/events/?format=xml")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/events/?format=xml")
     assert (answer.status_code, "ndjson" in answer.json()["message"]) == (400, True)
 
 
 def test_the_histogram_counts_every_event_once(client: Client, driven: Run) -> None:
-    histogram = client.get(f"/api/runs/{driven.pk}/histogram/?buckets=10").json()
+    histogram = client.get(f"/api/v1/runs/{driven.pk}/histogram/?buckets=10").json()
     assert len(histogram["counts"]) == 10
     assert sum(histogram["counts"]) == driven.head_seq
 
 
 def test_events_filter_by_being_kubernetes_events(client: Client, driven: Run) -> None:
-    address = f"/api/runs/{driven.pk}/events/?limit=1000"
+    address = f"/api/v1/runs/{driven.pk}/events/?limit=1000"
     every = client.get(address).json()["events"]
     only = client.get(f"{address}&kubernetes=1").json()["events"]
     assert only == [event for event in every if (event["data"] or {}).get("event")]
@@ -143,7 +143,7 @@ def test_events_filter_by_being_kubernetes_events(client: Client, driven: Run) -
 
 @pytest.mark.parametrize("buckets", [1, 7, 120, 1000])
 def test_each_histogram_bar_counts_its_events(client: Client, driven: Run, buckets: int) -> None:
-    histogram = client.get(f"/api/runs/{driven.pk}/histogram/?buckets={buckets}").json()
+    histogram = client.get(f"/api/v1/runs/{driven.pk}/histogram/?buckets={buckets}").json()
     counts = [0] * buckets
     for at in RunEvent.objects.filter(run=driven).values_list("at", flat=True):
         counts[min(at * buckets // driven.head_at, buckets - 1)] += 1
@@ -159,7 +159,7 @@ def test_the_time_of_events_never_goes_back(driven: Run) -> None:
 def test_a_time_range_includes_both_ends(client: Client, driven: Run) -> None:
     times = sorted(set(RunEvent.objects.filter(run=driven).values_list("at", flat=True)))
     start, end = times[1], times[-2]
-    path = f"/api/runs/{driven.pk}/events/?limit=1000"
+    path = f"/api/v1/runs/{driven.pk}/events/?limit=1000"
     found = client.get(f"{path}&from={start}&to={end}").json()["events"]
     events = RunEvent.objects.filter(run=driven, at__gte=start, at__lte=end).order_by("seq")
     assert [event["seq"] for event in found] == [event.seq for event in events]
@@ -168,7 +168,7 @@ def test_a_time_range_includes_both_ends(client: Client, driven: Run) -> None:
 
 def test_the_histogram_marks_what_happened_after_the_beginning(client: Client, driven: Run) -> None:
     RunEvent.objects.filter(run=driven, seq__in=(1, driven.head_seq)).update(kind="NodeCordoned")
-    marks = client.get(f"/api/runs/{driven.pk}/histogram/").json()["marks"]
+    marks = client.get(f"/api/v1/runs/{driven.pk}/histogram/").json()["marks"]
     newest = RunEvent.objects.get(run=driven, seq=driven.head_seq)
     assert marks == [{"at": newest.at, "kind": "NodeCordoned", "seq": driven.head_seq}]
 
@@ -183,7 +183,7 @@ def test_what_was_replayed_once_needs_no_database(
 
 def object_at(client: Client, run: Run, entity: str, seq: int) -> Any:
     """The manifest, or the status of a refusal."""
-    answer = client.get(f"/api/runs/{run.pk}/objects/{entity}/?seq={seq}")
+    answer = client.get(f"/api/v1/runs/{run.pk}/objects/{entity}/?seq={seq}")
     return answer.json() if answer.status_code == 200 else answer.status_code
 
 
@@ -195,13 +195,13 @@ def test_an_object_can_be_read_at_any_event(client: Client, driven: Run) -> None
     assert "nodeName" not in object_at(client, driven, "pod/default/late", created)["spec"]
     assert "nodeName" not in object_at(client, driven, "pod/default/late", bound - 1)["spec"]
     assert object_at(client, driven, "pod/default/late", bound)["spec"]["nodeName"]
-    newest = client.get(f"/api/runs/{driven.pk}/objects/pod/default/late/").json()
+    newest = client.get(f"/api/v1/runs/{driven.pk}/objects/pod/default/late/").json()
     assert object_at(client, driven, "pod/default/late", driven.head_seq) == newest
     assert object_at(client, driven, "pod/default/late", driven.head_seq + 1) == 404
 
 
 def test_a_manifest_can_be_read_as_yaml(client: Client, driven: Run) -> None:
-    path = f"/api/runs/{driven.pk}/objects/pod/default/web/"
+    path = f"/api/v1/runs/{driven.pk}/objects/pod/default/web/"
     answer = client.get(f"{path}?format=yaml")
     assert answer.headers["Content-Type"].startswith("text/plain")
     assert answer.content.decode().startswith("apiVersion: v1\nkind: Pod\n")
@@ -223,7 +223,7 @@ def test_every_version_of_every_object_is_readable(client: Client, driven: Run) 
 
 def test_an_object_of_the_past_is_shown_unchanged(client: Client, driven: Run) -> None:
     before = driven.head_seq
-    path = f"/api/runs/{driven.pk}/commands/"
+    path = f"/api/v1/runs/{driven.pk}/commands/"
     label = {"metadata": {"labels": {"team": "shop"}}}
     with driving(driven):
         patch = {"verb": "patch", "object": "pod/default/web", "patch": label}
@@ -231,7 +231,7 @@ def test_an_object_of_the_past_is_shown_unchanged(client: Client, driven: Run) -
         body = {"verb": "delete", "object": "pod/default/web", "grace_seconds": 0}
         deleted = post(client, path, body).json()["seq"]
     driven.refresh_from_db()
-    assert client.get(f"/api/runs/{driven.pk}/objects/pod/default/web/").status_code == 404
+    assert client.get(f"/api/v1/runs/{driven.pk}/objects/pod/default/web/").status_code == 404
     assert object_at(client, driven, "pod/default/web", driven.head_seq) == 404
     labels = [
         object_at(client, driven, "pod/default/web", seq)["metadata"].get("labels", {})
@@ -257,8 +257,8 @@ def test_neighbouring_moments_are_replayed_once(
 
 
 def test_an_attempt_shows_its_evidence(client: Client, driven: Run) -> None:
-    attempts = client.get(f"/api/runs/{driven.pk}/attempts/?pod=default/giant").json()
-    evidence = client.get(f"/api/runs/{driven.pk}/attempts/{attempts[-1]['id']}/").json()
+    attempts = client.get(f"/api/v1/runs/{driven.pk}/attempts/?pod=default/giant").json()
+    evidence = client.get(f"/api/v1/runs/{driven.pk}/attempts/{attempts[-1]['id']}/").json()
     assert evidence["verdicts"]["n1"]["plugin"] == "NodeResourcesFit"
     assert evidence["verdicts"]["n1"]["detail"]["cpu"]["requested"] == 3000
 
@@ -290,23 +290,23 @@ def test_evidence_of_an_older_version_is_shown_unchanged(client: Client, driven:
 
 def attempt_of(client: Client, run: Run, pod: str) -> tuple[int, str]:
     """The newest attempt of the pod, and where its evidence is."""
-    attempts = client.get(f"/api/runs/{run.pk}/attempts/?pod=default/{pod}").json()
+    attempts = client.get(f"/api/v1/runs/{run.pk}/attempts/?pod=default/{pod}").json()
     number = attempts[-1]["id"]
-    return number, f"/api/runs/{run.pk}/attempts/{number}/"
+    return number, f"/api/v1/runs/{run.pk}/attempts/{number}/"
 
 
 def test_a_command_answers_with_its_outcome(client: Client, driven: Run) -> None:
     taint = {"key": "k", "value": "v", "effect": "NoSchedule"}
     body = {"verb": "patch", "object": "node/n1", "patch": {"spec": {"taints": [taint]}}}
     with driving(driven):
-        answer = post(client, f"/api/runs/{driven.pk}/commands/", body)
+        answer = post(client, f"/api/v1/runs/{driven.pk}/commands/", body)
     assert (answer.status_code, answer.json()["status"]) == (200, "applied")
     event = RunEvent.objects.get(run=driven, seq=answer.json()["seq"])
     assert (event.kind, event.changes["node/n1"]["taints"]) == ("NodeUpdated", [taint])
 
 
 def test_an_invalid_command_is_refused_at_once(client: Client, driven: Run) -> None:
-    answer = post(client, f"/api/runs/{driven.pk}/commands/", {"verb": "explode"})
+    answer = post(client, f"/api/v1/runs/{driven.pk}/commands/", {"verb": "explode"})
     assert answer.status_code == 400
     assert "cordon" in answer.json()["message"]
 
@@ -316,7 +316,7 @@ def test_the_engine_refuses_an_invalid_manifest(client: Client, driven: Run, met
     manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
     with driving(driven):
         body = {"verb": "create", "manifest": manifest}
-        answer = post(client, f"/api/runs/{driven.pk}/commands/", body)
+        answer = post(client, f"/api/v1/runs/{driven.pk}/commands/", body)
     assert (answer.status_code, answer.json()["status"]) == (409, "rejected")
     assert answer.json()["reason"].startswith("Invalid: ")
 
@@ -344,7 +344,7 @@ def test_a_command_shows_what_is_wrong_with_fields(
     manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec}
     with driving(driven):
         body = {"verb": "create", "manifest": manifest}
-        answer = post(client, f"/api/runs/{driven.pk}/commands/", body)
+        answer = post(client, f"/api/v1/runs/{driven.pk}/commands/", body)
     assert (answer.status_code, answer.json()["reason"]) == (status, reason)
 
 
@@ -360,7 +360,7 @@ def test_a_command_shows_what_is_wrong_with_fields(
 def test_json_that_no_database_could_keep_is_refused(
     client: Client, driven: Run, text: str, said: str
 ) -> None:
-    path = f"/api/runs/{driven.pk}/commands/"
+    path = f"/api/v1/runs/{driven.pk}/commands/"
     answer = client.post(path, text, content_type="application/json")
     assert answer.status_code == 400
     assert said in answer.json()["message"]
@@ -372,8 +372,8 @@ def test_a_number_beyond_64_bits_becomes_a_float(client: Client, driven: Run) ->
     kind = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": named}
     body = {"verb": "create", "manifest": {**kind, "revision": 1, "data": {"field": 10**30}}}
     with driving(driven):
-        assert post(client, f"/api/runs/{driven.pk}/commands/", body).status_code == 200
-    kept = client.get(f"/api/runs/{driven.pk}/objects/controllerrevision/default/r/").json()
+        assert post(client, f"/api/v1/runs/{driven.pk}/commands/", body).status_code == 200
+    kept = client.get(f"/api/v1/runs/{driven.pk}/objects/controllerrevision/default/r/").json()
     assert float(kept["data"]["field"]) == 1e30
 
 
@@ -381,35 +381,35 @@ def test_a_number_beyond_64_bits_becomes_a_float(client: Client, driven: Run) ->
     "path", ["objects/pod/default/%00/", "events/?kind=%00", "events/?after=²", "state/?seq=1²"]
 )
 def test_an_address_no_query_can_hold_is_refused(client: Client, driven: Run, path: str) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/{path}")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/{path}")
     assert answer.status_code == 400
     assert answer.json()["message"]
 
 
 def test_an_object_keeps_fields_that_nobody_reads(client: Client, driven: Run) -> None:
-    manifest = client.get(f"/api/runs/{driven.pk}/objects/pod/default/web/").json()
+    manifest = client.get(f"/api/v1/runs/{driven.pk}/objects/pod/default/web/").json()
     assert manifest["spec"]["containers"][0]["image"] == "app:1"
 
 
 def test_the_schema_names_every_resource(client: Client) -> None:
-    text = client.get("/api/schema/").content.decode()
-    for path in ("/api/runs/", "/api/runs/{run_id}/events/", "/api/runs/{run_id}/commands/"):
+    text = client.get("/api/v1/schema/").content.decode()
+    for path in ("/api/v1/runs/", "/api/v1/runs/{run_id}/events/", "/api/v1/runs/{run_id}/commands/"):
         assert path in text
 
 
 def test_a_missing_run_has_the_usual_error_shape(client: Client) -> None:
-    answer = client.get("/api/runs/12345/")
+    answer = client.get("/api/v1/runs/12345/")
     assert answer.status_code == 404
     assert "message" in answer.json()
 
 
 def test_a_run_with_odd_name_can_be_exported(client: Client, driven: Run) -> None:
     Run.objects.update(name='a\r\nX-Evil: 1 "b" é')
-    answer = client.get(f"/api/runs/{driven.pk}/events/?format=csv&limit=1")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/events/?format=csv&limit=1")
     assert answer.status_code == 200
     assert "X-Evil" not in answer.headers
 
 
 def test_a_form_on_a_foreign_page_cannot_command(client: Client, driven: Run) -> None:
-    answer = client.post(f"/api/runs/{driven.pk}/transport/", {"action": "play"})
+    answer = client.post(f"/api/v1/runs/{driven.pk}/transport/", {"action": "play"})
     assert answer.status_code == 415

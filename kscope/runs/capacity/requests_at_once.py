@@ -45,10 +45,10 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 # These requests read much of a run, or ask an engine about it, and hold the interpreter's lock
 # meanwhile. Only few are served at once, so that pages and lists need not wait for them.
 _HEAVY = re.compile(
-    r"^/api/runs/\d+/"
+    r"^/api/v1/runs/\d+/"
     r"(state|events|histogram|attempts|compare|objects|pods|claims|volumes)/"
 )
-_HEAVY_TO_READ = re.compile(r"^/api/runs/\d+/commands/")
+_HEAVY_TO_READ = re.compile(r"^/api/v1/runs/\d+/commands/")
 _RUN = re.compile(r"/runs/(\d+)/")
 _READS = ("GET", "HEAD")
 

@@ -23,6 +23,7 @@ CONTENT_TYPES = {
     "ndjson": "application/x-ndjson",
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
+    "yaml": "application/yaml",
 }
 _BATCH = 1_000
 AT_ONCE = 8  # each has a connection of its own for as long as its reader takes; others wait

@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from kscope.runs import aside
 from kscope.runs.aside import Question
 from kscope.runs.capacity import requests_at_once
-from kscope.runs.errors import ApplicationError
+from kscope.runs.errors import PROBLEM_JSON, ApplicationError
 from kscope.runs.web.rest import RestView
 
 # Content and its type, of the JSON text that an engine process gave.
@@ -45,15 +45,15 @@ class EngineAnswer(HttpResponse):
         except ApplicationError as refusal:
             self.status_code = refusal.status
             self.content = orjson.dumps(refusal.body)
-            for name, value in refusal.headers.items():
-                self.headers[name] = value
+            del self["ETag"]
+            self.headers |= {"Content-Type": PROBLEM_JSON, **refusal.headers}
 
 
 class EngineParts(StreamingHttpResponse):
     """The parts of an answer, each a line of JSON that is sent as soon as it is known.
 
     Only an `EngineView` or a `filled` view may return it. A refusal after the first part is the last line:
-    {"message": …}.
+    {"problem": …}, with problem details.
     """
 
     def __init__(self, question: Question) -> None:
@@ -91,7 +91,7 @@ async def _rejoined(first: bytes, lines: AsyncGenerator[bytes]) -> AsyncGenerato
         async for line in lines:
             yield line
     except ApplicationError as refusal:
-        yield orjson.dumps(refusal.body) + b"\n"
+        yield orjson.dumps({"problem": refusal.body}) + b"\n"
     finally:
         await lines.aclose()
 
@@ -101,7 +101,7 @@ def refused(refusal: ApplicationError) -> HttpResponse:
     return HttpResponse(
         orjson.dumps(refusal.body),
         status=refusal.status,
-        content_type=JSON,
+        content_type=PROBLEM_JSON,
         headers=dict(refusal.headers),
     )
 
@@ -113,6 +113,8 @@ class EngineView(RestView):
     place and its connection to the database are given back; its thread sleeps. When the client
     leaves, the question is given up.
     """
+
+    asks_engine = True
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Addresses below /api/."""
+"""Addresses below /api/v1/."""
 
 from django.urls import path
 
@@ -14,6 +14,9 @@ urlpatterns = [
     path("runs/<int:run_id>/state/", history.RunState.as_view(), name="api-state"),
     path("runs/<int:run_id>/compare/", comparison.RunCompare.as_view(), name="api-compare"),
     path("runs/<int:run_id>/events/", history.RunEvents.as_view(), name="api-events"),
+    path(
+        "runs/<int:run_id>/events/export/", history.EventExport.as_view(), name="api-event-export"
+    ),
     path("runs/<int:run_id>/counters/", history.RunCounters.as_view(), name="api-counters"),
     path("runs/<int:run_id>/histogram/", history.RunHistogram.as_view(), name="api-histogram"),
     path(
@@ -23,5 +26,5 @@ urlpatterns = [
     path("runs/<int:run_id>/edits/", edits.RunEdits.as_view(), name="api-edits"),
     path("faults/", edits.FaultList.as_view(), name="api-faults"),
     path("scenarios/", scenarios.ScenarioList.as_view(), name="api-scenarios"),
-    path("scenarios/<int:scenario_id>/", scenarios.ScenarioDetail.as_view(), name="api-scenario"),
+    path("scenarios/<int:scenario_id>/", scenarios.ScenarioView.as_view(), name="api-scenario"),
 ]

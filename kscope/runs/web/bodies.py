@@ -35,7 +35,7 @@ GRACE_SECONDS = 15.0
 BYTES_PER_SECOND = 32_768
 REFUSED = "kscope.body_refused"  # in the scope of a request: the ApplicationError
 MOST = "kscope.body_most"  # likewise: how many bytes the body may have at most, if fewer than usual
-UPLOADS = ("/scenarios/upload/", "/api/scenarios/")
+UPLOADS = ("/scenarios/upload/", "/api/v1/scenarios/")
 KUBERNETES = "/k8s/"
 _MIB = 1_048_576
 

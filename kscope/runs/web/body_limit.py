@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from engine.input.load_result import LoadResult, Problem
-from kscope.runs.errors import ApplicationError
+from kscope.runs.errors import PROBLEM_JSON, ApplicationError
 from kscope.runs.web.bodies import REFUSED, announced_of, limit_of, too_long
+from kscope.runs.web.contract.problems import is_api
 from kscope.runs.web.upload_report import UploadReport, upload_report
 
 _MIB = 1_048_576
@@ -75,10 +76,11 @@ def refused(request: HttpRequest, refusal: ApplicationError) -> HttpResponse:
 
 def _answer(request: HttpRequest, refusal: ApplicationError) -> HttpResponse:
     words, status = refusal.message, refusal.status
-    if request.path.startswith("/api/"):
-        message = gettext("Nothing was saved: {reason}.").format(reason=words)
-        content = {**refusal.body, "message": message}
-        return JsonResponse(content, status=status)
+    if is_api(request.path):
+        detail = gettext("Nothing was saved: {reason}.").format(reason=words)
+        return JsonResponse(
+            {**refusal.body, "detail": detail}, status=status, content_type=PROBLEM_JSON
+        )
     if status == 401:
         return redirect_to_login("/")
     if request.path != reverse("scenario-upload"):

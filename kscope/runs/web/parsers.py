@@ -4,12 +4,13 @@ import json
 from collections.abc import Callable
 from typing import IO, Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.utils.translation import gettext
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
 from engine.objects.documents import DocumentError, parse_json
+from kscope.runs.web.contract.problems import is_api, problem_response
 
 
 class JSONParser(BaseParser):
@@ -47,6 +48,6 @@ class AddressMiddleware:
         if "\0" not in request.path and "%00" not in query and "\0" not in query:
             return self._get_response(request)
         words = gettext("The address holds the character U+0000.")
-        if request.path.startswith("/api/"):
-            return JsonResponse({"message": words}, status=400)
+        if is_api(request.path):
+            return problem_response(400, words)
         return HttpResponseBadRequest(f"{words}\n", content_type="text/plain")

@@ -1,7 +1,8 @@
 """What all REST views share: they refuse what they do not know, and name what may be meant."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from django.utils.translation import gettext
@@ -11,6 +12,9 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Run
+from kscope.runs.web.contract.etags import mark, tag_of
+from kscope.runs.web.contract.queries import Query
 
 
 class Body(serializers.Serializer):
@@ -35,16 +39,41 @@ class Body(serializers.Serializer):
 
 
 class RestView(APIView):
-    """A view that takes no other parameters in the query than its description names."""
+    """A view that takes no other parameters in the query than its description names.
+
+    `asked` has their values, as the description says how they are read.
+    """
+
+    asked: dict[str, Any]
+    _tag = ""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """See APIView. Raises ApplicationError for a parameter that is not known."""
         super().initial(request, *args, **kwargs)
         handler = getattr(self, str(request.method).lower(), None)
+        self.asked = {}
         if handler is None:  # the method is refused in a moment
             return
+        names, queries = _described(type(self), handler.__func__)
         words = gettext("unknown parameter {name}; {known}")
-        _refuse_unknown(words, request.query_params, _parameters(self, handler))
+        _refuse_unknown(words, request.query_params, names)
+        for query in queries:
+            self.asked |= query.read(request.query_params.dict())
+
+    def lasts(self, run: Run, seq: int | None) -> None:
+        """Say that the answer is about the run after event *seq*, and never changes; None: it may.
+
+        Called once it is known that the visitor may see the run. Raises NotModified.
+        """
+        if seq is not None and 0 <= seq <= run.head_seq:
+            self._tag = tag_of(self.request, run, seq)
+
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """See APIView."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        if self._tag and answer.status_code == 200:
+            mark(answer, self._tag)
+        return answer
 
 
 def refuse_unknown_fields(given: Iterable[str], known: Iterable[str]) -> None:
@@ -54,10 +83,11 @@ def refuse_unknown_fields(given: Iterable[str], known: Iterable[str]) -> None:
 
 def _refuse_unknown(words: str, given: Iterable[str], known: Iterable[str]) -> None:
     unknown = unknown_names(given, known)
-    if unknown:
-        raise ApplicationError(
-            ". ".join(words.format(name=repr(name), known=unknown[name]) for name in unknown)
-        )
+    if not unknown:
+        return
+    texts = {name: words.format(name=repr(name), known=unknown[name]) for name in unknown}
+    errors = [{"name": name, "detail": text} for name, text in texts.items()]
+    raise ApplicationError(". ".join(texts.values()), {"errors": errors})
 
 
 def unknown_names(given: Iterable[str], known: Iterable[str]) -> dict[str, str]:
@@ -76,12 +106,22 @@ def _meant(name: str, known: list[str]) -> str:
     return gettext("known are {names}").format(names=names)
 
 
-def _parameters(view: APIView, handler: Any) -> list[str]:
-    """The names of the parameters in the query that the description of *handler* has."""
+@cache
+def _described(
+    view: type[APIView], handler: Callable[..., Any]
+) -> tuple[list[str], list[type[Query]]]:
+    """The parameters in the query that the description of *handler* has: their names, and what reads them."""
     describe = getattr(handler, "kwargs", {}).get("schema")
     if describe is None:
-        return []
+        return [], []
     description = describe()
-    description.view = view
-    found = description.get_override_parameters()
-    return [one.name for one in found if one.location == OpenApiParameter.QUERY]
+    description.view = view()
+    names: list[str] = []
+    queries: list[type[Query]] = []
+    for one in description.get_override_parameters():
+        if isinstance(one, OpenApiParameter):
+            names += [one.name] if one.location == OpenApiParameter.QUERY else []
+        elif issubclass(one, Query):
+            names += one().fields
+            queries.append(one)
+    return names, queries

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from django.urls import Resolver404, resolve
+from django.urls import resolve
 from django.utils.translation import gettext
 
 from kscope.accounts import limits
@@ -20,6 +20,7 @@ from kscope.runs.capacity.askers import address_of, remember
 from kscope.runs.capacity.quotas import quotas_foresee
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
+from kscope.runs.web.contract.problems import is_nothing
 
 _RUN = re.compile(r"/runs/(\d{1,18})/")
 Scope = Mapping[str, Any]
@@ -52,10 +53,9 @@ def refuse_sender(scope: Scope, *, upload_bytes: int | None = None) -> None:
 
 
 def _check_address(scope: Scope) -> None:
-    try:
-        view = resolve(scope["path"]).func
-    except Resolver404:
-        raise ApplicationError(gettext("there is nothing at this address"), status=404) from None
+    if is_nothing(scope["path"]):
+        raise ApplicationError(gettext("there is nothing at this address"), status=404)
+    view = resolve(scope["path"]).func
     view_class = getattr(view, "cls", None)
     if view_class is not None and not hasattr(view_class, scope["method"].lower()):
         words = gettext("{method} is not allowed at this address").format(method=scope["method"])

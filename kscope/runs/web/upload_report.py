@@ -1,7 +1,7 @@
 """What the upload page says about the files that were read: counts by kind, problems, warnings."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from engine.input.load_result import FileContents, LoadResult, Problem
@@ -67,6 +67,25 @@ def upload_report(names: Iterable[str], result: LoadResult) -> UploadReport:
     told = result.to_report()
     rest = {part: told[part] for part in _TOLD}
     return UploadReport(files=files, warnings=list(result.warnings), **rest)
+
+
+def stored_report(report: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The report that is kept with a scenario, in the shape of that of an upload.
+
+    What an older version did not write down is empty.
+    """
+    if report is None:
+        return None
+    absent = {name: each.default_factory() for name, each in _FIELDS.items()}
+    counts = {"skipped_count": 0, "placeholder_count": 0}
+    files = [{"problems": [], **file} for file in report.get("files", ())]
+    return {**absent, **counts, **report, "files": files}
+
+
+# Of an UploadReport, those that may be empty.
+_FIELDS: dict[str, Any] = {
+    each.name: each for each in fields(UploadReport) if each.default_factory is not MISSING
+}
 
 
 def _file_report(name: str, result: LoadResult, problems: list[Problem]) -> FileReport:

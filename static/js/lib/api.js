@@ -19,10 +19,10 @@ class ApiError extends Error {
   }
 }
 
-/** The REST interface of one run. Paths are relative to /api/runs/<id>/. */
+/** The REST interface of one run. Paths are relative to /api/v1/runs/<id>/. */
 export class RunApi {
   constructor(runId) {
-    this.base = `/api/runs/${encodeURIComponent(runId)}/`;
+    this.base = `/api/v1/runs/${encodeURIComponent(runId)}/`;
   }
 
   /** Address of a resource of this run, for a link. */

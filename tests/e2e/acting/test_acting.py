@@ -29,12 +29,12 @@ def open_menu(page: Page, name: str, choice: str) -> None:
 
 def test_an_edited_request_is_scheduled_in_a_fork(page: Page) -> None:
     run = finished_run(page, "edited", one_pod_too_many("edited"))
-    state = page.request.get(f"/api/runs/{run}/state/").json()["state"]
+    state = page.request.get(f"/api/v1/runs/{run}/state/").json()["state"]
     pod = next(id for id in state if id.startswith("pod/") and not state[id].get("node"))
     name = pod.rpartition("/")[2]
     page.goto(f"/runs/{run}/pods/shop/{name}/")
     open_menu(page, name, "Edit as YAML")
-    manifest = page.request.get(f"/api/runs/{run}/objects/{pod}/?format=yaml").text()
+    manifest = page.request.get(f"/api/v1/runs/{run}/objects/{pod}/?format=yaml").text()
     line = manifest.splitlines().index("        cpu: 1500m") + 1
     write(page, f"Manifest of {pod}", manifest.replace("1500m", "lots"))
     wrong = page.get_by_role("list", name="What is wrong")
@@ -47,7 +47,7 @@ def test_an_edited_request_is_scheduled_in_a_fork(page: Page) -> None:
     page.get_by_role("button", name="Save in a fork").click()
     expect(page).not_to_have_url(re.compile(rf"/runs/{run}/"), timeout=PATIENCE_MS)
     expect(page.get_by_text("bound to small").first).to_be_visible(timeout=PATIENCE_MS)
-    assert "node" not in page.request.get(f"/api/runs/{run}/state/").json()["state"][pod]
+    assert "node" not in page.request.get(f"/api/v1/runs/{run}/state/").json()["state"][pod]
 
 
 def test_the_editor_completes_fields_and_values(page: Page) -> None:
@@ -73,7 +73,7 @@ def test_a_fault_and_a_taint_reach_the_run(page: Page) -> None:
     form.get_by_label("Effect 1").select_option("NoExecute")
     form.get_by_role("button", name="In this run").click()
     expect(form).to_have_count(0, timeout=PATIENCE_MS)
-    node = page.request.get(f"/api/runs/{run}/objects/node/small/").json()
+    node = page.request.get(f"/api/v1/runs/{run}/objects/node/small/").json()
     assert {"key": "maintenance", "effect": "NoExecute"} in node["spec"]["taints"]
     open_menu(page, "small", "Inject a fault…")
     form = page.get_by_role("dialog", name="Inject a fault")
@@ -81,7 +81,7 @@ def test_a_fault_and_a_taint_reach_the_run(page: Page) -> None:
     expect(form.get_by_label("die (node)")).to_have_value("small")
     form.get_by_role("button", name="In this run").click()
     expect(form).to_have_count(0, timeout=PATIENCE_MS)
-    died = page.request.get(f"/api/runs/{run}/events/?kind=NodeDied").json()["events"]
+    died = page.request.get(f"/api/v1/runs/{run}/events/?kind=NodeDied").json()["events"]
     assert [each["object"] for each in died] == ["node/small"]
 
 

@@ -12,7 +12,7 @@ _LOCAL = Path(__file__).parents[3] / "scenarios" / "local-volumes.yaml"
 
 def test_a_film_plays_and_steps_both_ways(page: Page) -> None:
     run = finished_run(page, "film", one_pod_too_many("film"))
-    before = page.request.get(f"/api/runs/{run}/").json()
+    before = page.request.get(f"/api/v1/runs/{run}/").json()
     page.goto(f"/runs/{run}/pods/shop/big-0/")
     attempts = page.get_by_role("region", name="Attempts")
     attempts.get_by_role("link", name="Film of cycle 1").click(timeout=PATIENCE_MS)
@@ -33,7 +33,7 @@ def test_a_film_plays_and_steps_both_ways(page: Page) -> None:
     page.keyboard.press("Space")
     expect(page.get_by_text("clock stands", exact=True)).to_be_visible()
     expect(heading).to_contain_text("The watch confirms it", timeout=PATIENCE_MS)
-    after = page.request.get(f"/api/runs/{run}/").json()
+    after = page.request.get(f"/api/v1/runs/{run}/").json()
     assert (after["head"], after["speed"]) == (before["head"], before["speed"])
 
 

@@ -46,7 +46,7 @@ def test_keys_lead_through_a_cycle_and_its_failure(page: Page) -> None:
 
 def test_each_step_says_what_rest_says(page: Page) -> None:
     run = finished_run(page, "walked", two_nodes("walked"))
-    told = page.request.get(f"/api/runs/{run}/inside/scheduler/?cycle=1").json()
+    told = page.request.get(f"/api/v1/runs/{run}/inside/scheduler/?cycle=1").json()
     phases = {phase["name"]: phase for phase in told["phases"]}
     page.goto(f"/runs/{run}/inside/scheduler/?cycle=1&step=pop")
     spine = page.get_by_role("navigation", name="Steps of the cycle").locator(".spine")
@@ -71,7 +71,7 @@ def test_each_step_says_what_rest_says(page: Page) -> None:
     page.keyboard.press("w")
     page.keyboard.press("End")
     page.keyboard.press("ArrowLeft")
-    other = page.request.get(f"/api/runs/{run}/inside/what-if/?cycle=1").json()["supposed"][-2]
+    other = page.request.get(f"/api/v1/runs/{run}/inside/what-if/?cycle=1").json()["supposed"][-2]
     expect(supposed).to_contain_text("Not what happened.")
     expect(supposed).to_contain_text(f"Only {other['tied'][0]} would fit")
     supposed.get_by_role("button", name="Try in a fork").click()

@@ -16,7 +16,7 @@ def test_an_incident_shows_its_cause_at_once(page: Page) -> None:
     stuck = page.get_by_role("region", name="What is stuck")
     expect(stuck).to_contain_text("node.kubernetes.io/disk-pressure")
     run = int(re.findall(r"/runs/(\d+)/", page.url)[0])
-    assert page.request.get(f"/api/runs/{run}/").json()["standing"]
+    assert page.request.get(f"/api/v1/runs/{run}/").json()["standing"]
 
     _begin_again(page, run)
     _play_on(page)
@@ -27,7 +27,7 @@ def _begin_again(page: Page, run: int) -> None:
     page.get_by_role("combobox", name="Kubernetes version").select_option("v1.20")
     page.get_by_role("button", name="Begin again with these").click()
     expect(page.locator(".vbig")).to_have_text("v1.20")
-    assert page.request.get(f"/api/runs/{run}/").status == 404
+    assert page.request.get(f"/api/v1/runs/{run}/").status == 404
 
 
 def _play_on(page: Page) -> None:
@@ -35,4 +35,4 @@ def _play_on(page: Page) -> None:
     page.get_by_role("button", name="Play on").click()
     expect(page).to_have_url(re.compile(rf"/runs/{run}/$"))
     open_board(page, run)
-    assert not page.request.get(f"/api/runs/{run}/").json()["standing"]
+    assert not page.request.get(f"/api/v1/runs/{run}/").json()["standing"]

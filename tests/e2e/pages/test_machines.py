@@ -54,7 +54,7 @@ def test_typed_text_survives_a_cluster_change(page: Page) -> None:
     newest = page.get_by_label("Sequence number").input_value()
     field.fill("shop/big-1")
     cordon = {"verb": "cordon", "object": "node/small"}
-    assert page.request.post(f"/api/runs/{run}/commands/", data=cordon).ok
+    assert page.request.post(f"/api/v1/runs/{run}/commands/", data=cordon).ok
     expect(page.get_by_label("Sequence number")).not_to_have_value(newest, timeout=PATIENCE_MS)
     field.press("Enter")
     expect(page).to_have_url(f"/runs/{run}/machines/?pod=shop/big-1")

@@ -24,7 +24,7 @@ def test_three_causes_are_found_with_their_changes(page: Page) -> None:
     expect(page.locator(".sg")).to_have_count(3)
     expect(page.locator(".sg").first).to_contain_text("4 nodes like general-a1: 20 of 20")
     expect(page.locator("#frozen")).to_contain_text("nothing has been played")
-    told = page.request.get(f"/api/runs/{run}/triage/").json()
+    told = page.request.get(f"/api/v1/runs/{run}/triage/").json()
     cards = page.get_by_role("article")
     expect(cards).to_have_count(len(told["groups"]))
     for place, group in enumerate(told["groups"]):

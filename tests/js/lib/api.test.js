@@ -36,7 +36,7 @@ async function partsOf(pieces, options) {
 test("each line is a part", async () => {
   const {parts, fetched} = await partsOf(['{"seq":1}\n', '{"fix":{}}\n{"tried":{}}\n']);
   assert.deepEqual(parts, [{seq: 1}, {fix: {}}, {tried: {}}]);
-  assert.deepEqual(fetched, ["/api/runs/3/why/pod/a/b/?parts=1"]);
+  assert.deepEqual(fetched, ["/api/v1/runs/3/why/pod/a/b/?parts=1"]);
 });
 
 test("a line may arrive in pieces", async () => {

@@ -42,7 +42,7 @@ class Http:
     def page(self) -> "Http":
         """The API that the pages of the run use."""
         parts = urlsplit(self.address)
-        return Http(f"{parts.scheme}://{parts.netloc}/api/runs/{parts.path.rpartition('/')[2]}")
+        return Http(f"{parts.scheme}://{parts.netloc}/api/v1/runs/{parts.path.rpartition('/')[2]}")
 
     def ask(
         self, method: str, path: str, body: Any = None, content_type: str = JSON, **headers: str

@@ -104,7 +104,7 @@ def test_every_decision_from_outside_has_its_shadow(
         client.AppsV1Api(api).create_namespaced_deployment("default", _workload(30))
         running.advance(seconds=30)
         scheduled(running, FirstFit(api))
-    address = running.page.replace("/runs/", "/api/runs/")
+    address = running.page.replace("/runs/", "/api/v1/runs/")
     counts = _asked(f"{address}shadow-decisions/")["counts"]
     assert sum(counts.values()) == 30
     assert counts["tied"]  # all nodes are empty at first
@@ -133,7 +133,7 @@ def _workload(replicas: int) -> dict[str, Any]:
 
 def digests(running: Running, scenario: str) -> tuple[str, str]:
     """The digest of the run, and of one that is computed anew from the scenario and the commands."""
-    address = running.page.replace("/runs/", "/api/runs/")
+    address = running.page.replace("/runs/", "/api/v1/runs/")
     run = _asked(address)
     loaded = load_files([("scenario.yaml", scenario.encode())])
     engine = Cluster.create(

@@ -133,58 +133,58 @@ RULES = {
     "scenarios/<int:scenario_id>/start/": Rule(GET="forkers", POST="forkers"),
     "scenarios/<int:scenario_id>/change/": Rule(POST="changers"),
     # The API.
-    "api/schema/": OPEN,
+    "api/v1/schema/": OPEN,
     "api/docs/": OPEN,
-    "api/runs/": Rule(GET="everybody", POST="forkers"),
-    "api/runs/<int:run_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
-    "api/operations/": Rule(GET="admins"),
-    "api/runs/<int:run_id>/budget/": Rule(PATCH="changers"),
-    "api/runs/<int:run_id>/kept/": Rule(PUT="changers"),
-    "api/runs/<int:run_id>/transport/": Rule(POST="changers"),
-    "api/runs/<int:run_id>/fork/": Rule(POST="forkers"),
-    "api/runs/<int:run_id>/state/": READ,
-    "api/runs/<int:run_id>/compare/": READ,
-    "api/runs/<int:run_id>/events/": READ,
-    "api/runs/<int:run_id>/counters/": READ,
-    "api/runs/<int:run_id>/histogram/": READ,
-    "api/runs/<int:run_id>/objects/<path:entity>/": READ,
-    "api/runs/<int:run_id>/commands/": Rule(GET="readers", POST="changers"),
-    "api/runs/<int:run_id>/attempts/": READ,
-    "api/runs/<int:run_id>/shadow-decisions/": READ,
-    "api/runs/<int:run_id>/attempts/<int:attempt_id>/": READ,
-    "api/runs/<int:run_id>/nodes/<str:name>/drain/": READ,
-    "api/runs/<int:run_id>/checks/": READ,
-    "api/runs/<int:run_id>/inside/scheduler/": READ,
-    "api/runs/<int:run_id>/inside/caches/": READ,
-    "api/runs/<int:run_id>/inside/what-if/": READ,
-    "api/runs/<int:run_id>/inside/volumes/": READ,
-    "api/runs/<int:run_id>/first-look/": READ,
-    "api/runs/<int:run_id>/triage/": READ,
-    "api/runs/<int:run_id>/timeline/": READ,
-    "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/": READ,
-    "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/": READ,
-    "api/runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/trials/": READ,
-    "api/runs/<int:run_id>/why/<path:entity>/": READ,
-    "api/runs/<int:run_id>/claims/<str:namespace>/<str:name>/candidates/": READ,
-    "api/runs/<int:run_id>/volumes/<str:name>/claimants/": READ,
-    "api/lessons/": OPEN,
-    "api/lessons/<slug:slug>/": READ,
-    "api/runs/<int:run_id>/edits/": Rule(POST="forkers"),
-    "api/runs/<int:run_id>/schema/": READ,
-    "api/faults/": OPEN,
-    "api/scenarios/": Rule(GET="everybody", POST="editors"),
-    "api/scenarios/<int:scenario_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
+    "api/v1/runs/": Rule(GET="everybody", POST="forkers"),
+    "api/v1/runs/<int:run_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
+    "api/v1/operations/": Rule(GET="admins"),
+    "api/v1/runs/<int:run_id>/budget/": Rule(PATCH="changers"),
+    "api/v1/runs/<int:run_id>/kept/": Rule(PUT="changers"),
+    "api/v1/runs/<int:run_id>/transport/": Rule(POST="changers"),
+    "api/v1/runs/<int:run_id>/fork/": Rule(POST="forkers"),
+    "api/v1/runs/<int:run_id>/state/": READ,
+    "api/v1/runs/<int:run_id>/compare/": READ,
+    "api/v1/runs/<int:run_id>/events/": READ,
+    "api/v1/runs/<int:run_id>/counters/": READ,
+    "api/v1/runs/<int:run_id>/histogram/": READ,
+    "api/v1/runs/<int:run_id>/objects/<path:entity>/": READ,
+    "api/v1/runs/<int:run_id>/commands/": Rule(GET="readers", POST="changers"),
+    "api/v1/runs/<int:run_id>/attempts/": READ,
+    "api/v1/runs/<int:run_id>/shadow-decisions/": READ,
+    "api/v1/runs/<int:run_id>/attempts/<int:attempt_id>/": READ,
+    "api/v1/runs/<int:run_id>/nodes/<str:name>/drain/": READ,
+    "api/v1/runs/<int:run_id>/checks/": READ,
+    "api/v1/runs/<int:run_id>/inside/scheduler/": READ,
+    "api/v1/runs/<int:run_id>/inside/caches/": READ,
+    "api/v1/runs/<int:run_id>/inside/what-if/": READ,
+    "api/v1/runs/<int:run_id>/inside/volumes/": READ,
+    "api/v1/runs/<int:run_id>/first-look/": READ,
+    "api/v1/runs/<int:run_id>/triage/": READ,
+    "api/v1/runs/<int:run_id>/timeline/": READ,
+    "api/v1/runs/<int:run_id>/pods/<str:namespace>/<str:name>/why/": READ,
+    "api/v1/runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/": READ,
+    "api/v1/runs/<int:run_id>/pods/<str:namespace>/<str:name>/path/trials/": READ,
+    "api/v1/runs/<int:run_id>/why/<path:entity>/": READ,
+    "api/v1/runs/<int:run_id>/claims/<str:namespace>/<str:name>/candidates/": READ,
+    "api/v1/runs/<int:run_id>/volumes/<str:name>/claimants/": READ,
+    "api/v1/lessons/": OPEN,
+    "api/v1/lessons/<slug:slug>/": READ,
+    "api/v1/runs/<int:run_id>/edits/": Rule(POST="forkers"),
+    "api/v1/runs/<int:run_id>/schema/": READ,
+    "api/v1/faults/": OPEN,
+    "api/v1/scenarios/": Rule(GET="everybody", POST="editors"),
+    "api/v1/scenarios/<int:scenario_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
 }
 # Bodies that a serializer takes, where one is needed to get as far as the rule.
 BODIES: dict[str, Any] = {
-    "api/runs/<int:run_id>/": {"visibility": "shared"},
-    "api/runs/<int:run_id>/budget/": {"events": 1000},
-    "api/runs/<int:run_id>/kept/": {"kept": True},
-    "api/runs/<int:run_id>/transport/": {"action": "pause"},
-    "api/runs/<int:run_id>/commands/": {"verb": "cordon", "object": "node/n1"},
-    "api/runs/<int:run_id>/fork/": {},
-    "api/runs/<int:run_id>/edits/": {"text": ""},
-    "api/scenarios/<int:scenario_id>/": {"visibility": "shared"},
+    "api/v1/runs/<int:run_id>/": {"visibility": "shared"},
+    "api/v1/runs/<int:run_id>/budget/": {"events": 1000},
+    "api/v1/runs/<int:run_id>/kept/": {"kept": True},
+    "api/v1/runs/<int:run_id>/transport/": {"action": "pause"},
+    "api/v1/runs/<int:run_id>/commands/": {"verb": "cordon", "object": "node/n1"},
+    "api/v1/runs/<int:run_id>/fork/": {},
+    "api/v1/runs/<int:run_id>/edits/": {"text": ""},
+    "api/v1/scenarios/<int:scenario_id>/": {"visibility": "shared"},
 }
 LESSON = {
     "metadata": {"name": "told"},
@@ -377,8 +377,8 @@ def test_head_and_options_reveal_no_hidden_run(world: World, method: str) -> Non
 def test_a_hidden_run_answers_like_a_missing_one(world: World) -> None:
     client = world.client("editor")
     world.show("private")
-    hidden = client.get(f"/api/runs/{world.run.pk}/")
-    assert hidden.status_code == client.get("/api/runs/987654/").status_code == 404
+    hidden = client.get(f"/api/v1/runs/{world.run.pk}/")
+    assert hidden.status_code == client.get("/api/v1/runs/987654/").status_code == 404
     assert hidden.json() == {"message": f"There is no run {world.run.pk}."}
 
 
@@ -407,8 +407,8 @@ def test_lists_show_what_may_be_seen(world: World, role: str) -> None:
     for visibility in VISIBILITIES:
         world.show(visibility)
         may = role in READERS[visibility]
-        runs = client.get("/api/runs/").json().get("runs", [])
-        scenarios = client.get("/api/scenarios/").json().get("scenarios", [])
+        runs = client.get("/api/v1/runs/").json().get("runs", [])
+        scenarios = client.get("/api/v1/scenarios/").json().get("scenarios", [])
         assert (bool(runs), bool(scenarios)) == (may, may)
         if role not in TOKENS:
             assert (f"/runs/{world.run.pk}/" in client.get("/runs/").content.decode()) == may
@@ -425,18 +425,18 @@ def test_a_session_cannot_write_without_its_csrf_token(world: World, role: str) 
 
 def test_a_token_writes_without_a_csrf_token(world: World) -> None:
     client = world.client("write token", enforce_csrf_checks=True)
-    assert status(world, client, "api/runs/<int:run_id>/transport/", "POST") == 200
+    assert status(world, client, "api/v1/runs/<int:run_id>/transport/", "POST") == 200
     world.show("private")
-    assert status(world, client, "api/runs/<int:run_id>/fork/", "POST") == 201
+    assert status(world, client, "api/v1/runs/<int:run_id>/fork/", "POST") == 201
 
 
 def test_both_runs_of_a_comparison_must_be_seen(world: World) -> None:
     other = Run.objects.create(scenario=world.scenario, name="other", owner=world.users["admin"])
     client = world.client("owner")
-    assert client.get(f"/api/runs/{world.run.pk}/compare/?with={other.pk}").status_code == 404
+    assert client.get(f"/api/v1/runs/{world.run.pk}/compare/?with={other.pk}").status_code == 404
     assert client.get(f"/runs/{world.run.pk}/compare/").context["others"] == []
     Run.objects.filter(pk=other.pk).update(visibility="shared")
-    assert client.get(f"/api/runs/{world.run.pk}/compare/?with={other.pk}").status_code == 200
+    assert client.get(f"/api/v1/runs/{world.run.pk}/compare/?with={other.pk}").status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)

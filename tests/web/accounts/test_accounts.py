@@ -64,7 +64,7 @@ def a_scenario(**fields: Any) -> Scenario:
 
 def upload(client: Client, name: str = "n1") -> Any:
     node = f"apiVersion: v1\nkind: Node\nmetadata: {{name: {name}}}\n"
-    return client.post("/api/scenarios/", {"files": SimpleUploadedFile("a.yaml", node.encode())})
+    return client.post("/api/v1/scenarios/", {"files": SimpleUploadedFile("a.yaml", node.encode())})
 
 
 # The rule
@@ -97,7 +97,7 @@ def test_a_visitor_without_login_acts_as_editor(settings: Any) -> None:
 def test_no_header_says_where_a_request_is_from(client: Client, on_a_server: None) -> None:
     run = Run.objects.create(scenario=a_scenario(), name="r")
     for header in ("X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Host"):
-        answer = client.get(f"/api/runs/{run.pk}/", headers={header: "127.0.0.1"})
+        answer = client.get(f"/api/v1/runs/{run.pk}/", headers={header: "127.0.0.1"})
         assert answer.status_code == 404
 
 
@@ -172,7 +172,7 @@ def test_what_one_makes_is_ones_own_and_private(on_a_server: None) -> None:
     user = editor()
     client = logged_in(user)
     scenario = upload(client).json()
-    run = post(client, "/api/runs/", {"scenario": scenario["id"]}).json()
+    run = post(client, "/api/v1/runs/", {"scenario": scenario["id"]}).json()
     assert (scenario["owner"], scenario["visibility"]) == ("eva", "private")
     assert (run["owner"], run["visibility"]) == ("eva", "private")
 
@@ -188,11 +188,11 @@ def test_each_owner_keeps_a_copy_of_a_file(on_a_server: None) -> None:
 def test_an_upload_without_runs_can_be_deleted(on_a_server: None) -> None:
     client = logged_in(editor())
     scenario = upload(client).json()["id"]
-    run = post(client, "/api/runs/", {"scenario": scenario}).json()["id"]
-    refused = client.delete(f"/api/scenarios/{scenario}/")
+    run = post(client, "/api/v1/runs/", {"scenario": scenario}).json()["id"]
+    refused = client.delete(f"/api/v1/scenarios/{scenario}/")
     assert (refused.status_code, "1 run is made of it" in refused.json()["message"]) == (409, True)
-    client.delete(f"/api/runs/{run}/")
-    assert client.delete(f"/api/scenarios/{scenario}/").status_code == 204
+    client.delete(f"/api/v1/runs/{run}/")
+    assert client.delete(f"/api/v1/scenarios/{scenario}/").status_code == 204
 
 
 def test_the_list_groups_runs_by_owner(on_a_server: None) -> None:
@@ -246,7 +246,7 @@ def test_an_address_that_guesses_tokens_has_to_wait(
 ) -> None:
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "login": Rate(2, 60)}
     wrong = {"Authorization": "Token kscope_wrong"}
-    answers = [client.get("/api/runs/", headers=wrong).status_code for _ in range(3)]
+    answers = [client.get("/api/v1/runs/", headers=wrong).status_code for _ in range(3)]
     assert answers == [401, 401, 429]
 
 
@@ -266,23 +266,23 @@ def test_a_token_is_shown_once_and_stored_hashed(on_a_server: None) -> None:
 def test_a_revoked_token_is_refused(client: Client, on_a_server: None) -> None:
     user = editor()
     headers = {"Authorization": f"Token {token_create(user=user, name='ci')[1]}"}
-    assert client.get("/api/runs/", headers=headers).status_code == 200
+    assert client.get("/api/v1/runs/", headers=headers).status_code == 200
     logged_in(user).post("/account/tokens/revoke/", {"name": "ci"})
-    assert client.get("/api/runs/", headers=headers).status_code == 401
+    assert client.get("/api/v1/runs/", headers=headers).status_code == 401
 
 
 def test_tokens_of_a_deactivated_account_are_refused(client: Client, on_a_server: None) -> None:
     user = editor()
     headers = {"Authorization": f"Token {token_create(user=user, name='ci')[1]}"}
     call_command("account", "deactivate", "eva")
-    assert client.get("/api/runs/", headers=headers).status_code == 401
+    assert client.get("/api/v1/runs/", headers=headers).status_code == 401
 
 
 @pytest.mark.parametrize("words", ["Token", "Token a b", "Token \xff", "Token é", "Token ' OR 1=1"])
 def test_a_header_without_token_is_refused_in_words(
     client: Client, on_a_server: None, words: str
 ) -> None:
-    answer = client.get("/api/runs/", headers={"Authorization": words})
+    answer = client.get("/api/v1/runs/", headers={"Authorization": words})
     assert answer.status_code == 401
     assert answer.json()["message"]
 
@@ -316,10 +316,10 @@ def test_a_command_makes_lists_and_revokes_tokens(client: Client) -> None:
     editor()
     text = called("token", "create", "eva", "ci", "--scope", "write").strip()
     headers = {"Authorization": f"Token {text}"}
-    assert client.get("/api/runs/", headers=headers).status_code == 200
+    assert client.get("/api/v1/runs/", headers=headers).status_code == 200
     assert "ci\twrite\tuntil " in called("token", "list", "eva")
     called("token", "revoke", "eva", "ci")
-    assert client.get("/api/runs/", headers=headers).status_code == 401
+    assert client.get("/api/v1/runs/", headers=headers).status_code == 401
 
 
 # Rate limits and quotas
@@ -329,12 +329,12 @@ def test_one_request_too_many_gets_a_retry_time(
     client: Client, on_a_server: None, settings: Any, slow_clock: None
 ) -> None:
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous_read": Rate(2, 60)}
-    assert [client.get("/api/runs/").status_code for _ in range(3)] == [200, 200, 429]
-    answer = client.get("/api/runs/")
+    assert [client.get("/api/v1/runs/").status_code for _ in range(3)] == [200, 200, 429]
+    answer = client.get("/api/v1/runs/")
     assert answer.headers["Retry-After"] == "20"
     assert "throttled" in answer.json()["message"]
     # Somebody else is not held up by it.
-    assert logged_in(editor()).get("/api/runs/").status_code == 200
+    assert logged_in(editor()).get("/api/v1/runs/").status_code == 200
 
 
 def test_without_redis_each_process_counts_for_itself(
@@ -345,7 +345,7 @@ def test_without_redis_each_process_counts_for_itself(
         **settings.CACHES,
         "default": {**settings.CACHES["default"], "LOCATION": "unix:///nowhere/valkey.sock"},
     }
-    assert [client.get("/api/runs/").status_code for _ in range(3)] == [200, 200, 429]
+    assert [client.get("/api/v1/runs/").status_code for _ in range(3)] == [200, 200, 429]
 
 
 def test_a_quota_names_the_limit(on_a_server: None, settings: Any) -> None:
@@ -362,10 +362,10 @@ def test_a_quota_names_the_limit(on_a_server: None, settings: Any) -> None:
     assert [one["id"] for one in answer["could_go"]] == [scenario]
     assert (answer["quota"], answer["used"], answer["limit"]) == ("uploads", 1, 1)
     for wanted in (201, 201, 403):
-        assert post(client, "/api/runs/", {"scenario": scenario}).status_code == wanted
+        assert post(client, "/api/v1/runs/", {"scenario": scenario}).status_code == wanted
     run = Run.objects.filter(owner=user).first()
     assert run is not None
-    assert post(client, f"/api/runs/{run.pk}/fork/", {}).json()["quota"] == "runs"
+    assert post(client, f"/api/v1/runs/{run.pk}/fork/", {}).json()["quota"] == "runs"
 
 
 def test_files_without_room_for_a_run_are_kept(on_a_server: None, settings: Any) -> None:
@@ -393,12 +393,12 @@ def test_only_so_many_runs_play_at_once(on_a_server: None, settings: Any) -> Non
     runs = [services.run_create(scenario=scenario, owner_id=user.pk) for _ in range(3)]
     client = logged_in(user)
     played = [
-        post(client, f"/api/runs/{run.pk}/transport/", {"action": "play"}).status_code
+        post(client, f"/api/v1/runs/{run.pk}/transport/", {"action": "play"}).status_code
         for run in runs
     ]
     assert played == [200, 200, 403]
-    post(client, f"/api/runs/{runs[0].pk}/transport/", {"action": "pause"})
-    answer = post(client, f"/api/runs/{runs[2].pk}/transport/", {"action": "play"})
+    post(client, f"/api/v1/runs/{runs[0].pk}/transport/", {"action": "pause"})
+    answer = post(client, f"/api/v1/runs/{runs[2].pk}/transport/", {"action": "play"})
     assert answer.status_code == 200
 
 
@@ -418,18 +418,18 @@ def test_another_sites_page_cannot_write_without_a_session(client: Client) -> No
     scenario = a_scenario()
     body = {"scenario": scenario.pk}
     for origin in ("https://example.org", "http://localhost:9", "null"):
-        assert post(client, "/api/runs/", body, Origin=origin).status_code == 403
+        assert post(client, "/api/v1/runs/", body, Origin=origin).status_code == 403
     assert upload_from(client, "https://example.org") == 403
-    assert post(client, "/api/runs/", body, Origin="http://testserver").status_code == 201
+    assert post(client, "/api/v1/runs/", body, Origin="http://testserver").status_code == 201
 
 
 def upload_from(client: Client, origin: str) -> int:
     files = {"files": SimpleUploadedFile("a.yaml", b"kind: Node")}
-    return client.post("/api/scenarios/", files, headers={"Origin": origin}).status_code
+    return client.post("/api/v1/scenarios/", files, headers={"Origin": origin}).status_code
 
 
 def test_a_foreign_name_that_points_here_is_refused(client: Client) -> None:
-    assert client.get("/api/runs/", headers={"Host": "evil.example"}).status_code == 400
+    assert client.get("/api/v1/runs/", headers={"Host": "evil.example"}).status_code == 400
 
 
 def test_a_read_token_limits_even_a_local_visitor(client: Client) -> None:
@@ -437,5 +437,5 @@ def test_a_read_token_limits_even_a_local_visitor(client: Client) -> None:
     headers = {
         "Authorization": f"Token {token_create(user=editor(), name='r', scope=Scope.READ)[1]}"
     }
-    answer = post(client, "/api/runs/", {"scenario": scenario.pk}, **headers)
+    answer = post(client, "/api/v1/runs/", {"scenario": scenario.pk}, **headers)
     assert (answer.status_code, answer.json()["message"]) == (403, "This token may only read.")

@@ -60,7 +60,7 @@ def test_pages_hold_no_style_and_no_handler_inline(client: Client, addresses: li
 
 
 def test_every_answer_carries_the_other_headers(client: Client) -> None:
-    for address in ("/", "/api/runs/", "/api/schema/", "/login/"):
+    for address in ("/", "/api/v1/runs/", "/api/v1/schema/", "/login/"):
         headers = client.get(address).headers
         assert headers["Referrer-Policy"] == "same-origin"
         assert headers["Cross-Origin-Opener-Policy"] == "same-origin"

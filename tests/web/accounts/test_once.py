@@ -29,7 +29,7 @@ def send(path: str, body: Any, key: str = "k", method: str = "post") -> Any:
 
 
 def new_run(scenario: Scenario, key: str = "k", **options: Any) -> Any:
-    return send("/api/runs/", {"scenario": scenario.pk, **options}, key)
+    return send("/api/v1/runs/", {"scenario": scenario.pk, **options}, key)
 
 
 def test_two_equal_bodies_without_key_are_two_writes(scenario: Scenario) -> None:
@@ -52,7 +52,7 @@ def test_quoted_key_is_the_same_as_bare(scenario: Scenario) -> None:
 def test_a_malformed_key_is_refused(scenario: Scenario, key: str) -> None:
     headers = {"Idempotency-Key": key}
     body = {"scenario": scenario.pk}
-    answer = Client().post("/api/runs/", body, "application/json", headers=headers)
+    answer = Client().post("/api/v1/runs/", body, "application/json", headers=headers)
     assert (answer.status_code, answer.json()["message"]) == (400, write_keys.MALFORMED)
 
 
@@ -60,7 +60,7 @@ def test_another_request_with_the_same_key_is_refused(scenario: Scenario, start:
     new_run(scenario)
     for answer in (
         new_run(scenario, seed=7),
-        send(f"/api/runs/{start().pk}/fork/", {}),
+        send(f"/api/v1/runs/{start().pk}/fork/", {}),
     ):
         assert (answer.status_code, answer.json()["message"]) == (422, write_keys.REUSED)
 
@@ -87,7 +87,7 @@ def test_lasting_refusal_is_kept_and_others_are_not(
 def test_command_is_carried_out_once_and_answered_again(start: Callable[..., Run]) -> None:
     run = start()
     with driving(run):
-        answers = [send(f"/api/runs/{run.pk}/commands/", DELETE) for _ in range(2)]
+        answers = [send(f"/api/v1/runs/{run.pk}/commands/", DELETE) for _ in range(2)]
     assert [each.status_code for each in answers] == [409, 409]
     assert answers[0].content == answers[1].content
     assert Command.objects.count() == 1
@@ -103,9 +103,9 @@ def test_repetition_waits_for_commands_of_lost_processes(
 
     with monkeypatch.context() as patched:
         patched.setattr(services, "command_wait", lost)
-        assert send(f"/api/runs/{run.pk}/{path}/", DELETE).status_code == 500
+        assert send(f"/api/v1/runs/{run.pk}/{path}/", DELETE).status_code == 500
     with driving(run):
-        assert send(f"/api/runs/{run.pk}/{path}/", DELETE).status_code == 409
+        assert send(f"/api/v1/runs/{run.pk}/{path}/", DELETE).status_code == 409
     assert Command.objects.count() == 1
 
 

@@ -49,16 +49,16 @@ def test_nothing_is_left_in_any_table(client: Client, driven: Run) -> None:
     tables = {"runs_runevent", "runs_command", "runs_checkpoint", "runs_clientlease"}
     tables |= {"scheduling_pod", "scheduling_node", "scheduling_schedulingattempt"}
     assert tables <= rows_of(driven.pk).keys()
-    assert client.delete(f"/api/runs/{driven.pk}/").status_code == 204
+    assert client.delete(f"/api/v1/runs/{driven.pk}/").status_code == 204
     assert rows_of(driven.pk) == {}
-    assert client.delete(f"/api/runs/{driven.pk}/").status_code == 404
+    assert client.delete(f"/api/v1/runs/{driven.pk}/").status_code == 404
 
 
 def test_a_playing_run_is_stopped_and_deleted(client: Client, start: Start) -> None:
     run = start(play=True, speed="100")
     number, owner = run.pk, in_thread(run)
     wait_until_beyond(run, 0)
-    assert client.delete(f"/api/runs/{number}/").status_code == 204
+    assert client.delete(f"/api/v1/runs/{number}/").status_code == 204
     owner.join(HANG_SECONDS)
     assert not owner.is_alive()
     assert rows_of(number) == {}
@@ -67,8 +67,8 @@ def test_a_playing_run_is_stopped_and_deleted(client: Client, start: Start) -> N
 def test_forks_of_a_deleted_run_keep_theirs(client: Client, driven: Run) -> None:
     fork = services.run_fork(run=driven)
     before = rows_of(fork.pk)
-    assert client.get(f"/api/runs/{driven.pk}/").json()["forks"] == 1
-    client.delete(f"/api/runs/{driven.pk}/")
+    assert client.get(f"/api/v1/runs/{driven.pk}/").json()["forks"] == 1
+    client.delete(f"/api/v1/runs/{driven.pk}/")
     fork.refresh_from_db()
     assert fork.parent_id is None
     assert rows_of(fork.pk) == before
@@ -85,7 +85,7 @@ def test_only_those_who_may_change_see_the_button(scenario: Scenario, settings: 
             for user in (owner, other, account(f"root{len(path)}", Role.ADMIN))
         ]
         assert seen == [True, False, True], path
-    assert logged_in(other).delete(f"/api/runs/{run.pk}/").status_code == 403
+    assert logged_in(other).delete(f"/api/v1/runs/{run.pk}/").status_code == 403
     assert Run.objects.filter(pk=run.pk).exists()
 
 
@@ -143,5 +143,5 @@ def test_the_page_names_them_as_well(scenario: Scenario, settings: Any) -> None:
 
 def test_events_of_other_runs_stay(client: Client, driven: Run, start: Start) -> None:
     other = start().pk
-    client.delete(f"/api/runs/{other}/")
+    client.delete(f"/api/v1/runs/{other}/")
     assert RunEvent.objects.filter(run_id=driven.pk).count() == driven.head_seq

@@ -50,7 +50,7 @@ def sent(client: Client, method: str, path: str, body: Any) -> Any:
 
 def test_a_new_run_with_unknown_fields_is_refused(client: Client, scenario: Scenario) -> None:
     answer = sent(
-        client, "post", "/api/runs/", {"scenario": scenario.pk, "profil": "v1.20", "x": 1}
+        client, "post", "/api/v1/runs/", {"scenario": scenario.pk, "profil": "v1.20", "x": 1}
     )
     assert answer.status_code == 400
     fields = answer.json()["fields"]
@@ -60,7 +60,7 @@ def test_a_new_run_with_unknown_fields_is_refused(client: Client, scenario: Scen
 
 
 def test_a_missing_field_is_named_beside_it(client: Client) -> None:
-    fields = sent(client, "post", "/api/runs/", {"scenarioo": 1}).json()["fields"]
+    fields = sent(client, "post", "/api/v1/runs/", {"scenarioo": 1}).json()["fields"]
     assert fields["scenario"] == ["This field is required."]
     assert "the nearest is scenario;" in fields["scenarioo"][0]
 
@@ -70,7 +70,7 @@ def test_every_body_refuses_unknown_fields(
     client: Client, driven: Run, method: str, path: str, body: Any, meant: str
 ) -> None:
     before = Run.objects.values().get(pk=driven.pk)
-    answer = sent(client, method, f"/api/runs/{driven.pk}/{path}{'/' if path else ''}", body)
+    answer = sent(client, method, f"/api/v1/runs/{driven.pk}/{path}{'/' if path else ''}", body)
     assert answer.status_code == 400
     assert f"the nearest is {meant};" in json.dumps(answer.json()["fields"])
     assert Run.objects.values().get() == before
@@ -78,13 +78,13 @@ def test_every_body_refuses_unknown_fields(
 
 def test_unknown_parts_of_a_trial_are_refused(client: Client, driven: Run) -> None:
     body = {"action": "play", "trial": {"order": "x", "nod": "n1"}}
-    answer = sent(client, "post", f"/api/runs/{driven.pk}/transport/", body)
+    answer = sent(client, "post", f"/api/v1/runs/{driven.pk}/transport/", body)
     assert "the nearest is node;" in answer.json()["fields"]["trial"]["nod"][0]
 
 
 def test_an_upload_refuses_fields_it_does_not_know(client: Client) -> None:
     file = SimpleUploadedFile("a.yaml", b"kind: Node")
-    answer = client.post("/api/scenarios/", {"files": file, "nmae": "mine"})
+    answer = client.post("/api/v1/scenarios/", {"files": file, "nmae": "mine"})
     message = (
         "unknown field 'nmae'; the nearest is name; known are files, name, nodes, namespaces, kinds, "
         "selector, ignore_unknown_plugins, watch, case, seed"
@@ -96,7 +96,7 @@ def test_an_upload_refuses_fields_it_does_not_know(client: Client) -> None:
 def test_every_address_refuses_unknown_parameters(
     client: Client, driven: Run, path: str, name: str
 ) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/{path}?{name}=1")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/{path}?{name}=1")
     assert answer.status_code == 400
     assert answer.json()["message"].startswith(f"unknown parameter '{name}'; ")
 

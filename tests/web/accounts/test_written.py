@@ -103,7 +103,7 @@ TABLE: dict[Callable[[], None], int] = {
 
 
 @pytest.mark.parametrize("work", TABLE, ids=lambda work: work.__name__)
-@pytest.mark.parametrize("path", ["/api/runs/", "/upload/"])
+@pytest.mark.parametrize("path", ["/api/v1/runs/", "/upload/"])
 def test_time_to_try_again_means_nothing_is_stored(
     rf: RequestFactory, path: str, work: Callable[[], None]
 ) -> None:
@@ -126,4 +126,4 @@ def test_a_refusal_after_a_write_names_no_time(rf: RequestFactory) -> None:
         write()
         return HttpResponse(status=429, headers={"Retry-After": "3"})
 
-    assert "Retry-After" not in WrittenMiddleware(respond)(rf.post("/api/runs/"))
+    assert "Retry-After" not in WrittenMiddleware(respond)(rf.post("/api/v1/runs/"))

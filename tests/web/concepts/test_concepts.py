@@ -85,7 +85,7 @@ def answer_of(client: Client, run: Run, seen: Seen, answer: str) -> Any:
             "why": (f"why/{event.object}/", at),
             "state": ("state/", at),
         }[answer]
-    told = json_of(client, f"/api/runs/{run.pk}/{path}?{urlencode(more)}")
+    told = json_of(client, f"/api/v1/runs/{run.pk}/{path}?{urlencode(more)}")
     if answer == "event":
         return told["events"][0]
     return told["state"] if answer == "state" else told

@@ -139,7 +139,7 @@ def test_a_corrupted_cache_ends_the_run_with_reason(
 
 def test_the_api_shows_and_changes_a_budget(start: Start, client: Client) -> None:
     run = _limited(start, events=15)
-    address = f"/api/runs/{run.pk}/"
+    address = f"/api/v1/runs/{run.pk}/"
     shown = client.get(address).json()
     assert shown["stopped_by"] == "events"
     assert shown["budget"]["events"] == 15
@@ -151,7 +151,7 @@ def test_the_api_shows_and_changes_a_budget(start: Start, client: Client) -> Non
 
 @pytest.mark.parametrize("amount", [0, -1, 2**63, "many", None])
 def test_the_api_refuses_what_is_no_amount(start: Start, client: Client, amount: object) -> None:
-    address = f"/api/runs/{start().pk}/budget/"
+    address = f"/api/v1/runs/{start().pk}/budget/"
     answer = client.patch(address, {"events": amount}, content_type="application/json")
     assert answer.status_code == 400
     assert "events" in answer.json()["fields"]

@@ -27,7 +27,7 @@ def test_a_sound_run_passes_by_command(driven: Run) -> None:
 
 
 def test_a_sound_run_passes_by_rest(client: Client, driven: Run) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/checks/").json()
+    answer = client.get(f"/api/v1/runs/{driven.pk}/checks/").json()
     assert (answer["seq"], answer["findings"]) == (driven.head_seq, [])
     assert "view against rows" in answer["checks"]
 

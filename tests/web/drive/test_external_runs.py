@@ -68,7 +68,7 @@ def test_external_run_plays_in_wall_clock_time(start: Callable[..., Run]) -> Non
 def test_replicas_are_refused_before_anything_is_saved(client: Client) -> None:
     scenario = stored("schedulers: [{name: default-scheduler, replicas: 2}]")
     body = {"scenario": scenario.pk, "external_scheduler": True}
-    refused = client.post("/api/runs/", body, content_type="application/json")
+    refused = client.post("/api/v1/runs/", body, content_type="application/json")
     assert refused.status_code == 400
     assert "spec.schedulers[0].replicas: with external_scheduler" in refused.json()["message"]
     assert not Run.objects.exists()
@@ -92,7 +92,7 @@ def test_client_commands_are_replayed_under_another_profile(outside: Run) -> Non
 def test_a_fork_that_is_to_differ_is_refused(
     client: Client, start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"/api/runs/{start().pk}/fork/"
+    address = f"/api/v1/runs/{start().pk}/fork/"
     monkeypatch.setitem(services.run_wait_for_goal.__kwdefaults__, "seconds", 0.0)
     refused = client.post(address, {"external_scheduler": True}, content_type="application/json")
     assert refused.status_code == 400
@@ -105,17 +105,17 @@ def test_external_run_is_compared_with_an_internal_one(
     client: Client, outside: Run, start: Callable[..., Run]
 ) -> None:
     other = driven(start(play=True, speed="max"))
-    found = client.get(f"/api/runs/{outside.pk}/compare/?with={other.pk}").json()
+    found = client.get(f"/api/v1/runs/{outside.pk}/compare/?with={other.pk}").json()
     assert (found["a"]["external_scheduler"], found["b"]["external_scheduler"]) == (True, False)
     assert found["divergence"]["seq"] > 1
 
 
 def test_the_api_takes_and_shows_the_choice(client: Client, scenario: Scenario) -> None:
     body = {"scenario": scenario.pk, "external_scheduler": True}
-    made = client.post("/api/runs/", body, content_type="application/json").json()
+    made = client.post("/api/v1/runs/", body, content_type="application/json").json()
     assert (made["external_scheduler"], made["speed"]) == (True, "1")
-    assert client.get(f"/api/runs/{made['id']}/").json()["external_scheduler"] is True
-    schema = client.get("/api/schema/", HTTP_ACCEPT="application/json").json()
+    assert client.get(f"/api/v1/runs/{made['id']}/").json()["external_scheduler"] is True
+    schema = client.get("/api/v1/schema/", HTTP_ACCEPT="application/json").json()
     for name in ("NewRun", "Run"):
         assert schema["components"]["schemas"][name]["properties"]["external_scheduler"]
 

@@ -19,7 +19,7 @@ POD_SPEC = {"containers": [{"name": "c"}]}
 
 
 def posted(client: Client, run: Run, path: str, body: Any) -> Any:
-    return client.post(f"/api/runs/{run.pk}/{path}/", body, content_type="application/json")
+    return client.post(f"/api/v1/runs/{run.pk}/{path}/", body, content_type="application/json")
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_a_fork_keeps_it_or_has_another(scenario: Scenario, client: Client) -> N
 def test_a_text_is_read_as_a_mapping(scenario: Scenario, client: Client) -> None:
     for given in (TEXT, CONFIGURATION):
         body = {"scenario": scenario.pk, "configuration": given}
-        answer = client.post("/api/runs/", json.dumps(body), content_type="application/json")
+        answer = client.post("/api/v1/runs/", json.dumps(body), content_type="application/json")
         assert Run.objects.get(pk=answer.json()["id"]).configuration == CONFIGURATION
         assert answer.json()["configured"] is True
 
@@ -85,7 +85,7 @@ def test_a_bad_configuration_says_what_is_wrong(
     scenario: Scenario, client: Client, given: str, words: str
 ) -> None:
     body = {"scenario": scenario.pk, "configuration": given}
-    answer = client.post("/api/runs/", json.dumps(body), content_type="application/json")
+    answer = client.post("/api/v1/runs/", json.dumps(body), content_type="application/json")
     assert answer.status_code == 400
     assert words in answer.json()["message"]
     assert not Run.objects.exists()

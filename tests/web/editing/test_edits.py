@@ -98,7 +98,7 @@ def test_a_text_as_it_was_asks_for_nothing() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_reading_a_text_writes_nothing(driven: Run, client: Client) -> None:
-    address = f"/api/runs/{driven.pk}/edits/"
+    address = f"/api/v1/runs/{driven.pk}/edits/"
     before = Command.objects.count()
     answer = client.post(address, json.dumps({"text": POD}), content_type="application/json")
     body: dict[str, Any] = answer.json()["commands"][0]
@@ -110,7 +110,7 @@ def test_reading_a_text_writes_nothing(driven: Run, client: Client) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_schema_is_of_the_runs_version(driven: Run, client: Client) -> None:
-    address = f"/api/runs/{driven.pk}/schema/"
+    address = f"/api/v1/runs/{driven.pk}/schema/"
     kinds = client.get(address).json()["kinds"]
     assert {"api_version": "apps/v1", "kind": "Deployment", "namespaced": True} in kinds
     for profile, has_gates in (("v1.36", True), ("v1.20", False)):

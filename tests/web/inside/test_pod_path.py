@@ -17,7 +17,7 @@ FIELDS = ("seq", "at", "kind", "object", "component", "cause", "message", "data"
 
 
 def asked(client: Client, run: Run, pod: str, **query: Any) -> Any:
-    return client.get(f"/api/runs/{run.pk}/pods/default/{pod}/path/", query)
+    return client.get(f"/api/v1/runs/{run.pk}/pods/default/{pod}/path/", query)
 
 
 def test_stored_and_held_events_tell_one_path(client: Client, driven: Run) -> None:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def inside(client: Client, run: Run, query: str, status: int = 200) -> dict[str, Any]:
-    answer = client.get(f"/api/runs/{run.pk}/inside/scheduler/?{query}")
+    answer = client.get(f"/api/v1/runs/{run.pk}/inside/scheduler/?{query}")
     assert answer.status_code == status, answer.content
     return answer.json()
 
@@ -62,7 +62,7 @@ def test_a_later_cycle_is_no_cycle_yet(client: Client, driven: Run) -> None:
 
 def test_the_caches_of_an_instant_are_told(client: Client, driven: Run) -> None:
     assumed = RunEvent.objects.get(run=driven, object="pod/default/late", kind="PodAssumed").seq
-    path = f"/api/runs/{driven.pk}/inside/caches/"
+    path = f"/api/v1/runs/{driven.pk}/inside/caches/"
     answer = client.get(f"{path}?seq={assumed}").json()
     (scheduler,) = answer["schedulers"]
     assert scheduler["replicas"] == [{"identity": "default-scheduler", "role": "leader"}]
@@ -111,6 +111,6 @@ def test_question_what_if_plays_the_run_once(driven: Run, monkeypatch: pytest.Mo
 
 
 def what_if(client: Client, run: Run, cycle: int) -> dict[str, Any]:
-    answer = client.get(f"/api/runs/{run.pk}/inside/what-if/?cycle={cycle}")
+    answer = client.get(f"/api/v1/runs/{run.pk}/inside/what-if/?cycle={cycle}")
     assert answer.status_code == 200, answer.content
     return answer.json()

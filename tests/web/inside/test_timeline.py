@@ -28,7 +28,7 @@ def traces(monkeypatch: pytest.MonkeyPatch) -> kept.Traces:
 
 
 def timeline(client: Client, run: Run, status: int = 200, **query: Any) -> dict[str, Any]:
-    answer = client.get(f"/api/runs/{run.pk}/timeline/", query)
+    answer = client.get(f"/api/v1/runs/{run.pk}/timeline/", query)
     assert answer.status_code == status, answer.content
     return answer.json()
 

@@ -26,7 +26,7 @@ def mounting(transactional_db: Any) -> Run:
 
 
 def inside(client: Client, run: Run, query: str, status: int = 200) -> dict[str, Any]:
-    answer = client.get(f"/api/runs/{run.pk}/inside/volumes/?{query}")
+    answer = client.get(f"/api/v1/runs/{run.pk}/inside/volumes/?{query}")
     assert answer.status_code == status, answer.content
     return answer.json()
 

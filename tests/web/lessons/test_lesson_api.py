@@ -28,11 +28,11 @@ def lesson() -> Lesson:
 def run_of(client: Client, lesson: Lesson) -> dict[str, Any]:
     """The lesson by REST, once its page was opened."""
     assert client.get(f"/lessons/{lesson.slug}/").status_code == 200
-    return client.get(f"/api/lessons/{lesson.slug}/").json()
+    return client.get(f"/api/v1/lessons/{lesson.slug}/").json()
 
 
 def test_upload_keeps_the_lesson_of_its_files(client: Client, lesson: Lesson) -> None:
-    (listed,) = client.get("/api/lessons/").json()["lessons"]
+    (listed,) = client.get("/api/v1/lessons/").json()["lessons"]
     assert listed["slug"] == f"first-{lesson.scenario_id}"
     assert (listed["course"], listed["title"]) == ("A course", "A lesson")
     assert (listed["steps"], listed["questions"], listed["is_shipped"]) == (1, 1, False)
@@ -41,7 +41,7 @@ def test_upload_keeps_the_lesson_of_its_files(client: Client, lesson: Lesson) ->
 
 
 def test_lesson_can_be_read_before_its_run(client: Client, lesson: Lesson) -> None:
-    told = client.get(f"/api/lessons/{lesson.slug}/").json()
+    told = client.get(f"/api/v1/lessons/{lesson.slug}/").json()
     assert (told["run"], told["moments"], told["problems"]) == (None, None, None)
     (paragraph,) = told["told"][0]["text"]
     assert [piece["kind"] for piece in paragraph] == [
@@ -53,10 +53,10 @@ def test_lesson_can_be_read_before_its_run(client: Client, lesson: Lesson) -> No
 def test_finished_run_tells_where_moments_are(client: Client, lesson: Lesson) -> None:
     run = run_of(client, lesson)["run"]
     runner.run_drive(run)
-    told = client.get(f"/api/lessons/{lesson.slug}/").json()
+    told = client.get(f"/api/v1/lessons/{lesson.slug}/").json()
     assert told["run"] == run
     assert told["problems"] == []
-    event = client.get(f"/api/runs/{run}/events/?kind=PodAssumed").json()["events"][0]
+    event = client.get(f"/api/v1/runs/{run}/events/?kind=PodAssumed").json()["events"][0]
     assert told["moments"] == {"assumed": {"seq": event["seq"], "at": event["at"]}}
 
 
@@ -64,7 +64,7 @@ def test_finished_run_tells_where_moments_are(client: Client, lesson: Lesson) ->
 def test_run_of_a_lesson_is_made_once(client: Client, lesson: Lesson) -> None:
     assert run_of(client, lesson)["run"] == run_of(client, lesson)["run"]
     assert Run.objects.count() == 1
-    assert client.get("/api/runs/").json()["runs"] == []
+    assert client.get("/api/v1/runs/").json()["runs"] == []
 
 
 @pytest.mark.usefixtures("runs_here")
@@ -83,7 +83,7 @@ def test_lesson_says_what_its_run_does_not_show(client: Client, lesson: Lesson) 
     lesson.document["spec"]["moments"]["assumed"]["event"] = "PodEvicted"
     lesson.save()
     runner.run_drive(run_of(client, lesson)["run"])
-    told = client.get(f"/api/lessons/{lesson.slug}/").json()
+    told = client.get(f"/api/v1/lessons/{lesson.slug}/").json()
     assert told["problems"] == [
         "small.yaml, document 4, line 24, spec.moments.assumed: the run has no such instant: "
         "event PodEvicted of pod/default/web"
@@ -92,11 +92,11 @@ def test_lesson_says_what_its_run_does_not_show(client: Client, lesson: Lesson) 
 
 def test_lessons_of_kscope_are_loaded_with_the_demos(client: Client) -> None:
     call_command("load_demos")
-    lessons = client.get("/api/lessons/").json()["lessons"]
+    lessons = client.get("/api/v1/lessons/").json()["lessons"]
     assert lessons[0]["slug"] == "a-disk-that-cannot-move"
     assert all(each["is_shipped"] for each in lessons)
     demos = Scenario.objects.filter(is_demo=True).count()
-    listed = client.get("/api/scenarios/").json()["scenarios"]
+    listed = client.get("/api/v1/scenarios/").json()["scenarios"]
     assert len(listed) == demos
 
 
@@ -134,4 +134,4 @@ def test_page_of_a_lesson_reads_its_document_once(
 
 def test_address_of_no_lesson_is_not_found(client: Client) -> None:
     assert client.get("/lessons/nothing/").status_code == 404
-    assert client.get("/api/lessons/nothing/").status_code == 404
+    assert client.get("/api/v1/lessons/nothing/").status_code == 404

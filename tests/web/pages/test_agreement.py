@@ -85,13 +85,13 @@ def _compared() -> Run:
 
 
 def test_the_api_counts_and_lists_decisions(client: Client, compared: Run) -> None:
-    found = client.get(f"/api/runs/{compared.pk}/shadow-decisions/").json()
+    found = client.get(f"/api/v1/runs/{compared.pk}/shadow-decisions/").json()
     assert found["counts"] == {"agrees": 0, "tied": 1, "differs": 1, "stale": 0}
     assert [one["pod"] for one in found["decisions"]] == ["default/giant", "default/web"]
 
 
 def test_the_api_filters_by_verdict_pod_and_event(client: Client, compared: Run) -> None:
-    address = f"/api/runs/{compared.pk}/shadow-decisions/"
+    address = f"/api/v1/runs/{compared.pk}/shadow-decisions/"
     [tied] = client.get(f"{address}?verdict=tied").json()["decisions"]
     assert (tied["pod"], tied["node"], tied["best"]) == ("default/web", "n2", ["n1", "n2"])
     [differs] = client.get(f"{address}?pod=default/giant").json()["decisions"]
@@ -120,7 +120,7 @@ def test_a_decision_is_an_attempt_with_evidence(client: Client, compared: Run) -
 
 def evidence_of(client: Client, run: Run, pod: str) -> list[dict[str, Any]]:
     """The evidence of each attempt on the pod."""
-    address = f"/api/runs/{run.pk}/attempts/"
+    address = f"/api/v1/runs/{run.pk}/attempts/"
     attempts = client.get(f"{address}?pod={pod}").json()
     return [client.get(f"{address}{attempt['id']}/").json() for attempt in attempts]
 

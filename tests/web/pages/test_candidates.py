@@ -26,7 +26,7 @@ def played(name: str) -> Run:
 
 
 def asked(client: Client, run: Run, claim: str, query: str = "") -> dict:
-    answer = client.get(f"/api/runs/{run.pk}/claims/{claim}/candidates/{query}")
+    answer = client.get(f"/api/v1/runs/{run.pk}/claims/{claim}/candidates/{query}")
     assert answer.status_code == 200, answer.json()
     return answer.json()
 
@@ -72,7 +72,7 @@ def test_the_scheduler_gets_a_node_and_its_answer(client: Client) -> None:
 def test_volume_shows_which_claims_it_fits(client: Client) -> None:
     run = played("smallest-fit")
     seq = RunEvent.objects.get(run=run, kind="ClaimCreated", object="claim/default/claim-2g-b").seq
-    address = f"/api/runs/{run.pk}/volumes/{{}}/claimants/?seq={seq}"
+    address = f"/api/v1/runs/{run.pk}/volumes/{{}}/claimants/?seq={seq}"
     told = client.get(address.format("pv-3g-rwx")).json()
     assert [(row["claim"], row["verdict"]) for row in told["claimants"]] == [
         ("default/claim-2g-b", "fits")
@@ -101,6 +101,6 @@ def test_an_unknown_object_is_a_404_in_words(client: Client) -> None:
             f"seq is 9999; the run has events 1 to {run.head_seq}",
         ),
     ):
-        answer = client.get(f"/api/runs/{run.pk}/claims/{path}")
+        answer = client.get(f"/api/v1/runs/{run.pk}/claims/{path}")
         assert (answer.status_code, answer.json()["message"]) == (404, message)
-    assert client.get("/api/runs/987654/claims/a/b/candidates/").status_code == 404
+    assert client.get("/api/v1/runs/987654/claims/a/b/candidates/").status_code == 404

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def compared(client: Client, run: Run, other: Run, query: str = "") -> dict[str, Any]:
-    answer = client.get(f"/api/runs/{run.pk}/compare/?with={other.pk}{query}")
+    answer = client.get(f"/api/v1/runs/{run.pk}/compare/?with={other.pk}{query}")
     assert answer.status_code == 200, answer.json()
     return answer.json()
 
@@ -137,7 +137,7 @@ def test_the_time_to_bind_counts_from_creation(client: Client, driven: Run) -> N
 
 
 def test_what_cannot_be_compared_is_refused_in_words(client: Client, driven: Run) -> None:
-    path = f"/api/runs/{driven.pk}/compare/"
+    path = f"/api/v1/runs/{driven.pk}/compare/"
     assert client.get(path).status_code == 400
     answer = client.get(f"{path}?with=999999")
     assert (answer.status_code, answer.json()["message"]) == (404, "There is no run 999999.")

@@ -67,7 +67,7 @@ def test_the_window_keeps_the_sample_before_it() -> None:
 
 
 def test_counts_of_a_missing_event_are_refused(driven: Run, client: Client) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/counters/", {"seq": driven.head_seq + 1})
+    answer = client.get(f"/api/v1/runs/{driven.pk}/counters/", {"seq": driven.head_seq + 1})
     assert answer.status_code == 404
-    known = client.get(f"/api/runs/{driven.pk}/counters/").json()
+    known = client.get(f"/api/v1/runs/{driven.pk}/counters/").json()
     assert known == run_counters(driven, seq=driven.head_seq)

@@ -150,7 +150,7 @@ def test_a_run_that_went_on_is_read_again(client: Client, driven: Run) -> None:
 
 def test_the_description_names_the_whole_answer(client: Client, driven: Run) -> None:
     told = compared(client, driven, cordoned(driven))
-    schema = yaml.safe_load(client.get("/api/schema/").content)
+    schema = yaml.safe_load(client.get("/api/v1/schema/").content)
     parts = schema["components"]["schemas"]
     assert names_of(told, parts["ComparedComparison"], parts) == []
 

@@ -40,7 +40,7 @@ def budget(run: Run, *, allowed: int, generation: int = 1) -> None:
 
 
 def told(client: Client, run: Run, node: str = "n1") -> Any:
-    return client.get(f"/api/runs/{run.pk}/nodes/{node}/drain/").json()
+    return client.get(f"/api/v1/runs/{run.pk}/nodes/{node}/drain/").json()
 
 
 def test_a_drain_counts_what_goes_and_what_stays(client: Client, run: Run) -> None:

@@ -40,13 +40,13 @@ def test_evictions_name_the_pod_they_were_for(client: Client, driven: Run) -> No
         ("PodEvicted", "pod/ci/build-2", "scheduler", 4),
         ("FailedScheduling", "pod/shop/ledger-3", "scheduler", 5),
     )
-    answer = client.get(f"/api/runs/{driven.pk}/events/?after={head}").json()
+    answer = client.get(f"/api/v1/runs/{driven.pk}/events/?after={head}").json()
     assert [event.get("by") for event in answer["events"]] == [
         None,
         *["pod/shop/ledger-3"] * 4,
         None,
     ]
-    newest = client.get(f"/api/runs/{driven.pk}/state/").json()["events"]
+    newest = client.get(f"/api/v1/runs/{driven.pk}/state/").json()["events"]
     assert newest[-3]["by"] == "pod/shop/ledger-3"
 
 
@@ -56,5 +56,5 @@ def test_evictions_by_a_taint_name_no_pod(client: Client, driven: Run) -> None:
         ("NodeTainted", "node/n1", "node-controller", None),
         ("PodEvicted", "pod/ci/build-1", "taint-eviction-controller", 1),
     )
-    answer = client.get(f"/api/runs/{driven.pk}/events/?after={head}").json()
+    answer = client.get(f"/api/v1/runs/{driven.pk}/events/?after={head}").json()
     assert all("by" not in event for event in answer["events"])

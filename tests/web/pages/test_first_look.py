@@ -65,7 +65,7 @@ def brought() -> Run:
 
 
 def look_at(client: Client, run: Run) -> dict[str, Any]:
-    return client.get(f"/api/runs/{run.pk}/first-look/").json()
+    return client.get(f"/api/v1/runs/{run.pk}/first-look/").json()
 
 
 def test_a_first_look_names_the_cause(client: Client, brought: Run) -> None:
@@ -106,7 +106,7 @@ def test_what_it_found_is_counted_among_the_runs(client: Client, brought: Run) -
         page = client.get(address).content.decode()
         assert triage in page
         assert "1 stuck" in page
-    [listed] = client.get("/api/runs/").json()["runs"]
+    [listed] = client.get("/api/v1/runs/").json()["runs"]
     assert listed["stuck"] == 1
 
 

@@ -228,7 +228,7 @@ def test_an_http_fork_answers_when_it_exists(client: Client, driven: Run) -> Non
     assert fork.goal_at == driven.head_at
     with driving(Run(pk=fork.pk + 1)):
         body = {"seq": 20, "name": "other", "seed": 3}
-        path = f"/api/runs/{driven.pk}/fork/"
+        path = f"/api/v1/runs/{driven.pk}/fork/"
         answer = client.post(path, json.dumps(body), content_type="application/json")
     told = answer.json()
     assert answer.status_code == 201
@@ -298,7 +298,7 @@ def test_the_gates_of_a_run_are_shown(client: Client, scenario: Scenario) -> Non
     run = Run.objects.latest("pk")
     assert run.feature_gates == {GATE: False}
     assert f"{GATE}=false" in client.get(f"/runs/{run.pk}/").content.decode()
-    answer = client.get(f"/api/runs/{run.pk}/").json()
+    answer = client.get(f"/api/v1/runs/{run.pk}/").json()
     assert answer["feature_gates"] == {GATE: False}
     client.post(f"/scenarios/{scenario.pk}/start/", {"feature_gates": "nonsense"})
     assert Run.objects.latest("pk") == run

@@ -27,7 +27,7 @@ def page(client: Client, path: str) -> str:
 def test_the_api_page_is_complete_and_self_contained(
     client: Client,
 ) -> None:
-    schema = client.get("/api/schema/", HTTP_ACCEPT="application/json").json()
+    schema = client.get("/api/v1/schema/", HTTP_ACCEPT="application/json").json()
     text = page(client, "/api/docs/")
     told = {(each.method.lower(), each.path) for each in operations()}
     assert told == {(method, path) for path, of in schema["paths"].items() for method in of}
@@ -37,12 +37,12 @@ def test_the_api_page_is_complete_and_self_contained(
 
 def test_the_api_page_shows_parameters_bodies_and_answers() -> None:
     by_name = {(each.method, each.path): each for each in operations()}
-    transport = by_name["POST", "/api/runs/{run_id}/transport/"]
+    transport = by_name["POST", "/api/v1/runs/{run_id}/transport/"]
     fields = {each.name: each for each in transport.body}
     assert fields["action"].kind == "play | pause | step | speed"
     assert (fields["action"].required, fields["unit"].required) == (True, False)
     assert "head" in [each.name for each in transport.answers[0].fields]
-    events = by_name["GET", "/api/runs/{run_id}/events/"]
+    events = by_name["GET", "/api/v1/runs/{run_id}/events/"]
     assert "after" in [each.name for each in events.parameters]
 
 

@@ -107,11 +107,11 @@ def test_pages_rest_and_triage_agree_before_play(client: Client) -> None:
     run = services.run_create(scenario=services.scenario_store(name="refused", result=result))
     runner.run_drive(run.pk)
     run.refresh_from_db()
-    shown = client.get(f"/api/runs/{run.pk}/state/").json()["state"]["claim/default/disk"][
+    shown = client.get(f"/api/v1/runs/{run.pk}/state/").json()["state"]["claim/default/disk"][
         "trouble"
     ]
-    groups = client.get(f"/api/runs/{run.pk}/triage/").json()["groups"]
-    why = client.get(f"/api/runs/{run.pk}/why/persistentvolumeclaim/default/disk/").json()
+    groups = client.get(f"/api/v1/runs/{run.pk}/triage/").json()["groups"]
+    why = client.get(f"/api/v1/runs/{run.pk}/why/persistentvolumeclaim/default/disk/").json()
     assert run.stands
     assert (shown["name"], shown["failures"], shown["failed"]) == (
         "ProvisioningFailed",
@@ -130,7 +130,7 @@ def test_what_was_played_stands_no_longer(brought: Run) -> None:
 
 
 def test_triage_says_what_is_stuck_and_what_helps(client: Client, brought: Run) -> None:
-    groups = client.get(f"/api/runs/{brought.pk}/triage/").json()["groups"]
+    groups = client.get(f"/api/v1/runs/{brought.pk}/triage/").json()["groups"]
     [group] = [each for each in groups if each["kind"] == "pending"]
     assert (group["kind"], group["pods"]) == ("pending", ["default/giant"])
     assert "Insufficient cpu" in group["observed"]
@@ -145,7 +145,7 @@ def test_command_and_rest_say_the_same(
     with pytest.raises(SystemExit):
         call_command("triage", str(file), "--json")
     said = json.loads(capsys.readouterr().out)
-    assert client.get(f"/api/runs/{brought.pk}/triage/").json() == {**said, "is_whole": True}
+    assert client.get(f"/api/v1/runs/{brought.pk}/triage/").json() == {**said, "is_whole": True}
 
 
 def test_causes_come_before_changes_were_tried(brought: Run) -> None:
@@ -172,36 +172,36 @@ def test_causes_of_a_first_look_are_not_awaited(
 
 
 def test_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) -> None:
-    assert client.get(f"/api/runs/{brought.pk}/").json()["stuck"] is None
-    told = client.get(f"/api/runs/{brought.pk}/triage/").json()
+    assert client.get(f"/api/v1/runs/{brought.pk}/").json()["stuck"] is None
+    told = client.get(f"/api/v1/runs/{brought.pk}/triage/").json()
     assert document_of(Triage.objects.get())["groups"] == told["groups"]
-    assert client.get(f"/api/runs/{brought.pk}/triage/").json() == told
+    assert client.get(f"/api/v1/runs/{brought.pk}/triage/").json() == told
     [again] = triage_parts_by_id(brought.pk)
     assert again == told
-    [listed] = client.get("/api/runs/").json()["runs"]
+    [listed] = client.get("/api/v1/runs/").json()["runs"]
     assert (listed["stuck"], listed["standing"]) == (2, True)
 
 
 def test_why_shows_what_was_observed_after_playing(client: Client, brought: Run) -> None:
-    told = client.get(f"/api/runs/{brought.pk}/why/pod/default/giant/").json()
+    told = client.get(f"/api/v1/runs/{brought.pk}/why/pod/default/giant/").json()
     assert any("Insufficient cpu" in each for each in told["observed"])
     services.run_transport(run=brought, action="play", speed="max")
     runner.run_drive(brought.pk)
-    played = client.get(f"/api/runs/{brought.pk}/why/pod/default/giant/").json()
+    played = client.get(f"/api/v1/runs/{brought.pk}/why/pod/default/giant/").json()
     before = {each["text"]: each["at"] for each in told["observed_facts"]}
     assert {each["text"]: each["at"] for each in played["observed_facts"]} == before
     assert played["at"] > 0
 
 
 def test_any_object_of_the_files_can_be_asked(client: Client, brought: Run) -> None:
-    told = client.get(f"/api/runs/{brought.pk}/why/gizmo/default/held/").json()
+    told = client.get(f"/api/v1/runs/{brought.pk}/why/gizmo/default/held/").json()
     assert told["sentence"].startswith("Gizmo default/held cannot go: it keeps the finalizer")
-    assert client.get(f"/api/runs/{brought.pk}/why/gizmo/default/gone/").status_code == 404
-    assert client.get(f"/api/runs/{brought.pk}/why/thing/default/held/").status_code == 404
+    assert client.get(f"/api/v1/runs/{brought.pk}/why/gizmo/default/gone/").status_code == 404
+    assert client.get(f"/api/v1/runs/{brought.pk}/why/thing/default/held/").status_code == 404
 
 
 def test_triage_marks_what_the_run_has_superseded(client: Client, brought: Run) -> None:
-    before = client.get(f"/api/runs/{brought.pk}/triage/").json()["groups"]
+    before = client.get(f"/api/v1/runs/{brought.pk}/triage/").json()["groups"]
     assert not any("superseded" in each for each in before)
     services.command_submit(run=brought, body={"verb": "delete", "object": "pod/default/giant"})
     services.run_transport(run=brought, action="play", speed="max")
@@ -210,7 +210,7 @@ def test_triage_marks_what_the_run_has_superseded(client: Client, brought: Run) 
     assert brought.head_at > 0
     marks = [
         each["superseded"]["text"]
-        for each in client.get(f"/api/runs/{brought.pk}/triage/").json()["groups"]
+        for each in client.get(f"/api/v1/runs/{brought.pk}/triage/").json()["groups"]
         if each["pods"]
     ]
     assert len(marks) == 1
@@ -218,7 +218,7 @@ def test_triage_marks_what_the_run_has_superseded(client: Client, brought: Run) 
 
 
 def test_a_scenario_with_steps_has_no_triage(client: Client, driven: Run) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/triage/")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/triage/")
     assert answer.status_code == 409
     assert "has steps" in answer.json()["message"]
 

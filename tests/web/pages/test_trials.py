@@ -112,7 +112,7 @@ def test_pods_without_promise_are_followed_to_their_instant(driven: Run) -> None
 
 
 def test_the_api_shows_what_is_tried(driven: Run, client: Client) -> None:
-    path = f"/api/runs/{driven.pk}/transport/"
+    path = f"/api/v1/runs/{driven.pk}/transport/"
     trial = {"order": "Uncordon n1", "node": "n1", "at": 5}
     wish = {"action": "play", "until_pod": GIANT, "trial": trial}
     answer = client.post(path, wish, content_type="application/json")

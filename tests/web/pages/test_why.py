@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def why(client: Client, run: Run, pod: str = "default/giant", query: str = "") -> dict:
-    answer = client.get(f"/api/runs/{run.pk}/pods/{pod}/why/{query}")
+    answer = client.get(f"/api/v1/runs/{run.pk}/pods/{pod}/why/{query}")
     assert answer.status_code == 200, answer.json()
     return answer.json()
 
@@ -29,17 +29,17 @@ def test_a_pending_pod_is_diagnosed_at_the_head(client: Client, driven: Run) -> 
 
 
 def test_a_node_is_asked_about_like_a_pod(client: Client, driven: Run) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/why/node/n1/")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/why/node/n1/")
     assert (answer.status_code, answer.json()["object"]) == (200, "node/n1")
-    assert client.get(f"/api/runs/{driven.pk}/why/node/gone/").status_code == 404
-    refused = client.get(f"/api/runs/{driven.pk}/why/secret/default/s/")
+    assert client.get(f"/api/v1/runs/{driven.pk}/why/node/gone/").status_code == 404
+    refused = client.get(f"/api/v1/runs/{driven.pk}/why/secret/default/s/")
     assert refused.status_code == 400
     assert "claim, daemonset" in refused.json()["message"]
 
 
 def test_an_answer_says_what_is_reached(client: Client, driven: Run) -> None:
-    web = client.get(f"/api/runs/{driven.pk}/why/pod/default/web/").json()
-    giant = client.get(f"/api/runs/{driven.pk}/why/pod/default/giant/").json()
+    web = client.get(f"/api/v1/runs/{driven.pk}/why/pod/default/web/").json()
+    giant = client.get(f"/api/v1/runs/{driven.pk}/why/pod/default/giant/").json()
     assert (web["outcome"], giant["outcome"]) == ("it runs on n1", "")
 
 
@@ -66,15 +66,15 @@ def test_the_run_is_left_as_it_is(client: Client, driven: Run) -> None:
 
 
 def test_an_unknown_object_is_a_404_in_words(client: Client, driven: Run) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/pods/default/nobody/why/")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/pods/default/nobody/why/")
     assert (answer.status_code, answer.json()["message"]) == (
         404,
         "There is no pod default/nobody.",
     )
-    answer = client.get(f"/api/runs/{driven.pk}/pods/default/giant/why/?seq=999999")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/pods/default/giant/why/?seq=999999")
     assert answer.status_code == 404
-    assert client.get("/api/runs/999999/pods/default/giant/why/").status_code == 404
-    answer = client.get(f"/api/runs/{driven.pk}/pods/default/giant/why/?seq=x")
+    assert client.get("/api/v1/runs/999999/pods/default/giant/why/").status_code == 404
+    answer = client.get(f"/api/v1/runs/{driven.pk}/pods/default/giant/why/?seq=x")
     assert answer.status_code == 400
 
 
@@ -83,7 +83,7 @@ def test_sending_an_offered_change_places_the_pod(client: Client, driven: Run, k
     fix = next(each for each in why(client, driven)["fixes"] if each["kind"] == kind)
     with driving(driven):
         answer = client.post(
-            f"/api/runs/{driven.pk}/commands/",
+            f"/api/v1/runs/{driven.pk}/commands/",
             json.dumps(fix["command"]),
             content_type="application/json",
         )
@@ -97,14 +97,14 @@ def test_sending_an_offered_change_places_the_pod(client: Client, driven: Run, k
 
 def test_a_run_that_never_began_can_be_asked(client: Client, start: Callable[..., Run]) -> None:
     run = start()
-    told = client.get(f"/api/runs/{run.pk}/pods/default/giant/why/").json()
+    told = client.get(f"/api/v1/runs/{run.pk}/pods/default/giant/why/").json()
     assert told["state"] == "unseen"
 
 
 def test_the_answer_is_described_for_programs(client: Client) -> None:
     accept = "application/vnd.oai.openapi+json"
-    schema = json.loads(client.get("/api/schema/", headers={"Accept": accept}).content)
-    path = schema["paths"]["/api/runs/{run_id}/pods/{namespace}/{name}/why/"]
+    schema = json.loads(client.get("/api/v1/schema/", headers={"Accept": accept}).content)
+    path = schema["paths"]["/api/v1/runs/{run_id}/pods/{namespace}/{name}/why/"]
     answer = path["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     assert answer == {"$ref": "#/components/schemas/Diagnosis"}
     assert "fixes" in schema["components"]["schemas"]["Diagnosis"]["properties"]

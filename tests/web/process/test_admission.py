@@ -19,7 +19,7 @@ from tests.waiting import HANG_SECONDS
 Message = dict[str, Any]
 
 
-def scope(path: str = "/api/runs/", address: str = "1.1.1.1", cookie: str = "") -> Message:
+def scope(path: str = "/api/v1/runs/", address: str = "1.1.1.1", cookie: str = "") -> Message:
     headers = [(b"cookie", cookie.encode())] if cookie else []
     return {
         "type": "http",
@@ -113,18 +113,18 @@ async def test_one_busy_address_does_not_delay_another(busy: Any) -> None:
 async def test_long_computations_leave_places_for_other_requests(busy: Any) -> None:
     application, served, may_end = busy
     heavy = [
-        asyncio.create_task(request(application, Reader(), path=f"/api/runs/{run}/state/"))
+        asyncio.create_task(request(application, Reader(), path=f"/api/v1/runs/{run}/state/"))
         for run in range(5)
     ]
     light = asyncio.create_task(request(application, Reader()))
     await turns()
-    assert served == ["/api/runs/0/state/", "/api/runs/"]
+    assert served == ["/api/v1/runs/0/state/", "/api/v1/runs/"]
     may_end.set()
     await asyncio.gather(light, *heavy)
 
 
 async def test_requests_without_a_run_pass_a_busy_run() -> None:
-    runs = [request_key(scope(path)) for path in ("/api/runs/7/state/", "/api/runs/")]
+    runs = [request_key(scope(path)) for path in ("/api/v1/runs/7/state/", "/api/v1/runs/")]
     assert runs[0][:3] == runs[1][:3]
     assert [key[3] for key in runs] == ["7", ""]
     assert request_key(scope(cookie="a"))[2] != request_key(scope(cookie="b"))[2]

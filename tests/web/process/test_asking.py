@@ -99,7 +99,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def why(run: Run) -> str:
-    return f"/api/runs/{run.pk}/pods/default/giant/why/"
+    return f"/api/v1/runs/{run.pk}/pods/default/giant/why/"
 
 
 async def test_the_run_list_is_served_while_questions_wait(
@@ -107,7 +107,7 @@ async def test_the_run_list_is_served_while_questions_wait(
 ) -> None:
     waiting = [await asked(opened(why(driven))) for _ in range(5)]
     await until(lambda: len(engine.asked) == 5)
-    status, _, listed = await response(await asked(opened("/api/runs/")))
+    status, _, listed = await response(await asked(opened("/api/v1/runs/")))
     assert (status, listed["runs"][0]["id"]) == (200, driven.pk)
     engine.answer.set_result(b'{"state":"unschedulable"}')
     for request in waiting:

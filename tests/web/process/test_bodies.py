@@ -27,7 +27,7 @@ MIB = 1_048_576
 class Sender:
     """A client with a body of *size* bytes: what was taken of it, and what was answered."""
 
-    def __init__(self, size: int, *, path: str = "/api/scenarios/", method: str = "POST") -> None:
+    def __init__(self, size: int, *, path: str = "/api/v1/scenarios/", method: str = "POST") -> None:
         self.size = size
         self.taken = 0
         self.comes = asyncio.Event()
@@ -131,9 +131,9 @@ async def test_a_form_without_a_login_leads_to_it(user: User) -> None:
     ("method", "path", "status"),
     [
         ("POST", "/nothing/here/", 404),
-        ("PUT", "/api/runs/", 405),
-        ("POST", "/api/runs/99/commands/", 404),
-        ("POST", "/api/runs/", 413),
+        ("PUT", "/api/v1/runs/", 405),
+        ("POST", "/api/v1/runs/99/commands/", 404),
+        ("POST", "/api/v1/runs/", 413),
         ("GET", "/readyz", 413),
         ("GET", "/healthz", 200),
     ],
@@ -153,7 +153,7 @@ async def test_a_hidden_run_takes_no_body(user: User) -> None:
         return Run.objects.create(scenario=scenario, name="r", owner=owner).pk
 
     run = await sync_to_async(hidden)()
-    sender = Sender(MIB, path=f"/api/runs/{run}/commands/")
+    sender = Sender(MIB, path=f"/api/v1/runs/{run}/commands/")
     sender.headers |= await sync_to_async(session)(user)
     await sender.ask(application)
     assert (sender.status, sender.taken) == (404, 0)

@@ -36,9 +36,9 @@ async def links() -> AsyncIterator[Links]:
 
 def test_the_list_of_runs_comes_in_pages(client: Client, start: Start) -> None:
     ids = [start().pk for _ in range(3)]
-    first = client.get("/api/runs/?limit=2").json()
+    first = client.get("/api/v1/runs/?limit=2").json()
     assert [run["id"] for run in first["runs"]] == [ids[2], ids[1]]
-    second = client.get(f"/api/runs/?limit=2&before={first['next']}").json()
+    second = client.get(f"/api/v1/runs/?limit=2&before={first['next']}").json()
     assert ([run["id"] for run in second["runs"]], second["next"]) == ([ids[0]], None)
 
 

@@ -19,7 +19,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("path", ["/api/runs/", "/api/runs/1/", "/api/runs/1/state/"])
+@pytest.mark.parametrize("path", ["/api/v1/runs/", "/api/v1/runs/1/", "/api/v1/runs/1/state/"])
 def test_the_api_says_that_the_database_is_away(client: Client, path: str) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer["Retry-After"]) == (503, "2")
@@ -39,4 +39,4 @@ def test_a_mistake_is_still_answered_with_500(rf: RequestFactory) -> None:
     try:
         raise KeyError("what is this")
     except KeyError:
-        assert handle_server_error(rf.get("/api/runs/")).status_code == 500
+        assert handle_server_error(rf.get("/api/v1/runs/")).status_code == 500

@@ -56,7 +56,7 @@ def test_good_files_lead_to_a_first_look(client: Client, header: str) -> None:
     assert 'id="first-look"' in page.content.decode()
 
 
-@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
+@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/v1/scenarios/"])
 def test_a_scenario_of_steps_alone_is_kept(client: Client, path: str) -> None:
     steps = "[{at: 1s, create: {apiVersion: v1, kind: Node, metadata: {name: n1}}}]"
     header = f"apiVersion: kscope.dev/v1\nkind: Scenario\nspec: {{steps: {steps}}}\n"
@@ -118,7 +118,7 @@ async def answered(sender: Sender, path: str, **headers: str) -> tuple[int, str]
     return sent[0]["status"], b"".join(part.get("body", b"") for part in sent[1:]).decode()
 
 
-@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
+@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/v1/scenarios/"])
 async def test_a_body_declared_too_long_is_refused_unread(path: str) -> None:
     sender = Sender(3_200)
     status, body = await answered(sender, path, content_length=str(200 * 1_048_576))
@@ -126,7 +126,7 @@ async def test_a_body_declared_too_long_is_refused_unread(path: str) -> None:
     assert "200.0 MiB were sent; an upload may hold 112 MiB in all" in body
 
 
-@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
+@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/v1/scenarios/"])
 async def test_a_body_of_unknown_length_is_limited(path: str, settings: Any) -> None:
     settings.UPLOAD_MAX_BYTES = 1_048_576
     sender = Sender(3_200)
@@ -171,7 +171,7 @@ def test_starting_a_scenario_leads_to_its_board(client: Client) -> None:
 
 def test_the_api_shows_the_same_problems_as_data(client: Client) -> None:
     given = SimpleUploadedFile("bad.yaml", BAD.encode())
-    answer = client.post("/api/scenarios/", {"files": [given]})
+    answer = client.post("/api/v1/scenarios/", {"files": [given]})
     assert answer.status_code == 422
     problem = answer.json()["problems"][0]
     assert (problem["file"], problem["line"], problem["field"]) == (
@@ -181,7 +181,7 @@ def test_the_api_shows_the_same_problems_as_data(client: Client) -> None:
     )
 
 
-@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/scenarios/"])
+@pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/v1/scenarios/"])
 def test_too_many_files_are_refused_with_the_limit(
     client: Client, settings: Any, path: str
 ) -> None:
@@ -212,7 +212,7 @@ def test_a_good_file_beside_a_broken_one_counts(client: Client) -> None:
 
 @pytest.mark.parametrize("name", ["n" * 201, "a\0b"])
 def test_a_name_that_no_column_holds_is_refused(client: Client, name: str) -> None:
-    for path in ("/scenarios/upload/", "/api/scenarios/"):
+    for path in ("/scenarios/upload/", "/api/v1/scenarios/"):
         given = SimpleUploadedFile("a.yaml", NODE.encode())
         answer = client.post(path, {"files": [given], "name": name})
         assert answer.status_code == 422
@@ -229,7 +229,7 @@ def test_a_name_that_no_column_holds_is_refused(client: Client, name: str) -> No
 def test_an_overlong_name_in_a_header_is_refused(client: Client, header: str, field: str) -> None:
     text = f"apiVersion: kscope.dev/v1\nkind: Scenario\n{header}\n".replace("LONG", "n" * 300)
     given = SimpleUploadedFile("a.yaml", f"{text}---\n{NODE}".encode())
-    answer = client.post("/api/scenarios/", {"files": [given]})
+    answer = client.post("/api/v1/scenarios/", {"files": [given]})
     assert answer.status_code == 422
     (problem,) = answer.json()["problems"]
     assert problem["field"] == field
@@ -285,7 +285,7 @@ def test_an_upload_that_takes_too_much_is_reported(
     monkeypatch.setattr(aside, "ask", ask)
     words = "Reading the files takes longer" if status == 504 else "That takes too much."
     given = SimpleUploadedFile("a.yaml", NODE.encode())
-    answer = client.post("/api/scenarios/", {"files": [given]})
+    answer = client.post("/api/v1/scenarios/", {"files": [given]})
     assert answer.status_code == status
     assert answer.json()["message"].startswith(f"Nothing was saved. {words}")
     page = upload(client, ("a.yaml", NODE))

@@ -101,7 +101,7 @@ def test_whole_text_of_a_lesson_is_extracted(path: Path) -> None:
 
 def test_lesson_page_prints_only_messages(client: Client, lesson: Lesson) -> None:
     with pseudo_language():
-        told = client.get(f"/api/lessons/{lesson.slug}/").json()
+        told = client.get(f"/api/v1/lessons/{lesson.slug}/").json()
     texts = [told["course"], told["title"], told["teaches"]]
     for step in told["told"]:
         ask = step["ask"]
@@ -115,9 +115,9 @@ def test_lesson_page_prints_only_messages(client: Client, lesson: Lesson) -> Non
 
 
 def test_translated_lesson_has_the_same_steps(client: Client, lesson: Lesson) -> None:
-    plain = client.get(f"/api/lessons/{lesson.slug}/").json()
+    plain = client.get(f"/api/v1/lessons/{lesson.slug}/").json()
     with pseudo_language():
-        other = client.get(f"/api/lessons/{lesson.slug}/").json()
+        other = client.get(f"/api/v1/lessons/{lesson.slug}/").json()
     for one, two in zip(plain["told"], other["told"], strict=True):
         assert (one["at"], one["select"], one["page"]) == (two["at"], two["select"], two["page"])
         assert [_marks(text) for text in one["text"]] == [_marks(text) for text in two["text"]]
@@ -132,9 +132,9 @@ def _marks(pieces: list[dict]) -> list[dict]:
 
 
 def test_translation_that_marks_other_things_is_not_shown(client: Client, lesson: Lesson) -> None:
-    plain = client.get(f"/api/lessons/{lesson.slug}/").json()
+    plain = client.get(f"/api/v1/lessons/{lesson.slug}/").json()
     with pseudo_language(lambda message: re.sub(r"\]\([^)]*\)", "](pod/default/another)", message)):
-        other = client.get(f"/api/lessons/{lesson.slug}/").json()
+        other = client.get(f"/api/v1/lessons/{lesson.slug}/").json()
     assert plain["told"] == other["told"]
 
 

@@ -1,8 +1,7 @@
 """Commands: what users did to a run's cluster, and do to it."""
 
-from typing import Any
+from typing import Any, cast
 
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -11,10 +10,19 @@ from rest_framework.response import Response
 from kscope.accounts.access import visitor_of
 from kscope.runs import services
 from kscope.runs.access import found_run, may_see_values
+from kscope.runs.errors import PROBLEM_JSON, problem
 from kscope.runs.hidden_values import command_without_hidden
 from kscope.runs.models import Command
+from kscope.runs.web.api.answer_schema import answer_class
 from kscope.runs.web.api.once import once
+from kscope.runs.web.contract.paging import page_of, page_schema, paged
+from kscope.runs.web.contract.queries import query
 from kscope.runs.web.rest import Body, RestView
+from kscope.runs.web.shapes.events import CommandAnswer
+from kscope.runs.web.shapes.open import GivenField
+
+MOST_COMMANDS, USUAL_COMMANDS = 1_000, 100
+_COMMAND = answer_class(CommandAnswer)
 
 
 class NewCommand(Body):
@@ -22,8 +30,8 @@ class NewCommand(Body):
 
     verb = serializers.CharField()
     object = serializers.CharField(required=False, help_text="entity id, such as node/n1")
-    manifest = serializers.JSONField(required=False)
-    patch = serializers.JSONField(required=False, help_text="RFC 7386 merge patch")
+    manifest = GivenField(required=False, help_text="of the object to create, or of a fault")
+    patch = GivenField(required=False, help_text="RFC 7386 merge patch on the manifest")
     labels = serializers.DictField(
         child=serializers.CharField(allow_blank=True),
         required=False,
@@ -38,25 +46,37 @@ class NewCommand(Body):
 def _outcome(submitted: dict[str, Any]) -> Response:
     """What came of a command, once the engine has answered."""
     command = services.command_wait(command=Command.objects.get(pk=submitted["id"]))
-    status = {"applied": 200, "rejected": 409, "pending": 202}[command.status]
-    return Response(_command_dict(command), status=status)
+    told = _command_dict(command)
+    if command.status == Command.Status.REJECTED:
+        refusal = problem(409, command.reason, command=told)
+        return Response(refusal, status=409, content_type=PROBLEM_JSON)
+    return Response(told, status=200 if command.status == Command.Status.APPLIED else 202)
 
 
 class RunCommands(RestView):
     """The commands that users sent to the run; a POST sends another."""
 
-    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{commands: [Command]}"))
+    @extend_schema(
+        operation_id="runs_commands_list",
+        parameters=[query("CommandQuery", paged(MOST_COMMANDS, USUAL_COMMANDS))],
+        responses=page_schema(_COMMAND, "CommandPage"),
+    )
     def get(self, request: Request, run_id: int) -> Response:
-        """All commands, oldest first."""
-        run = found_run(request, run_id)
-        shown = [_command_dict(each) for each in Command.objects.filter(run=run)]
+        """The commands, oldest first."""
+        run, page = found_run(request, run_id), page_of(self.asked, USUAL_COMMANDS)
+        later = Command.objects.filter(run=run, pk__gt=page.after or 0).order_by("pk")
+        found, more = page.cut(later[: page.wanted], lambda command: command.pk)
+        shown = [_command_dict(each) for each in found]
         if not may_see_values(visitor_of(request), run):
             shown = [{**each, "body": command_without_hidden(each["body"])} for each in shown]
-        return Response({"commands": shown})
+        return Response({"items": shown, "continue": more})
 
     @extend_schema(
         request=NewCommand,
-        responses={200: OpenApiResponse(OpenApiTypes.OBJECT, "applied or rejected")},
+        responses={
+            200: OpenApiResponse(_COMMAND, "it was applied"),
+            202: OpenApiResponse(_COMMAND, "the run has not come to it within five seconds"),
+        },
     )
     @once(finish=_outcome)
     def post(self, request: Request, run_id: int) -> Response:
@@ -68,12 +88,12 @@ class RunCommands(RestView):
         return Response({"id": command.pk}, status=202)
 
 
-def _command_dict(command: Command) -> dict[str, Any]:
+def _command_dict(command: Command) -> CommandAnswer:
     return {
         "id": command.pk,
         "verb": command.verb,
         "object": command.object,
-        "status": command.status,
+        "status": cast("Any", command.status),
         "seq": command.outcome_seq,
         "at": command.at,
         "position": command.position,

@@ -70,7 +70,9 @@ class Transport(Body):
 
     action = serializers.ChoiceField(["play", "pause", "step", "speed"])
     unit = serializers.ChoiceField(["event", "cycle"], required=False, default="event")
-    speed = serializers.ChoiceField(Run.Speed.choices, required=False, default="")
+    speed = serializers.ChoiceField(
+        Run.Speed.choices, required=False, help_text="default: as it is"
+    )
     until_pod = serializers.CharField(
         required=False,
         allow_blank=True,
@@ -78,7 +80,7 @@ class Transport(Body):
         max_length=LONGEST_ENTITY,
         help_text="entity id; play until this pod is bound or refused, or to the trial's `at` if it names no node",
     )
-    trial = Trial(required=False, allow_null=True, default=None)
+    trial = Trial(required=False, allow_null=True)
 
 
 class RunTransport(RestView):

@@ -1,8 +1,7 @@
 """What a person may do to a cluster: the texts that they write, and the faults that there are."""
 
 from django.utils.translation import gettext
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,7 +10,13 @@ from engine.api_server.store.fault_forms import fault_forms
 from kscope.accounts.access import refuse, visitor_of
 from kscope.runs.access import found_run
 from kscope.runs.editing import texts
+from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.contract.paging import page_of, page_schema, paged
+from kscope.runs.web.contract.queries import query
 from kscope.runs.web.rest import Body, RestView
+from kscope.runs.web.shapes.events import Asked, FaultForm
+
+MOST_FAULTS = 500
 
 
 class WrittenText(Body):
@@ -22,6 +27,7 @@ class WrittenText(Body):
     )
     object = serializers.CharField(
         required=False,
+        allow_blank=True,
         default="",
         help_text="entity id of the object that is edited; without one the text makes objects",
     )
@@ -29,6 +35,7 @@ class WrittenText(Body):
         max_length=texts.LONGEST,
         trim_whitespace=False,
         required=False,
+        allow_blank=True,
         default="",
         help_text="of an object that is edited, the manifest before",
     )
@@ -39,12 +46,7 @@ class RunEdits(RestView):
 
     @extend_schema(
         request=WrittenText,
-        responses={
-            200: OpenApiResponse(
-                OpenApiTypes.OBJECT,
-                "{commands, problems: [{message, line, field}], notes}; no command where there is a problem",
-            )
-        },
+        responses={200: answer_class(Asked)},
     )
     def post(self, request: Request, run_id: int) -> Response:
         """Read a text; nothing is written: the commands go to the run, or to a fork of it."""
@@ -68,7 +70,14 @@ class RunEdits(RestView):
 class FaultList(RestView):
     """The faults that a run can be given."""
 
-    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "{faults: [fault]}"))
+    @extend_schema(
+        operation_id="faults_list",
+        parameters=[query("FaultQuery", paged(MOST_FAULTS, MOST_FAULTS))],
+        responses=page_schema(answer_class(FaultForm), "FaultPage"),
+    )
     def get(self, request: Request) -> Response:
         """Each kind of fault with what it does and its fields, as the engine knows them."""
-        return Response({"faults": fault_forms()})
+        page = page_of(self.asked, MOST_FAULTS)
+        forms = [*enumerate(fault_forms(), 1)][int(page.after or 0) :][: page.wanted]
+        found, more = page.cut(forms, lambda form: form[0])
+        return Response({"items": [form for _, form in found], "continue": more})

@@ -1,4 +1,4 @@
-"""What a run recorded: its state at an instant, its events, objects and statistics."""
+"""What a run recorded: its state at an instant, its events, objects, differences and statistics."""
 
 import json
 import re
@@ -10,7 +10,8 @@ from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,15 +24,19 @@ from kscope.runs.capacity import requests_at_once
 from kscope.runs.errors import ApplicationError
 from kscope.runs.hidden_values import without_hidden
 from kscope.runs.manifest_edits import without_managers
-from kscope.runs.models import Run
 from kscope.runs.stream.counters import run_counters
 from kscope.runs.stream.export import CONTENT_TYPES, event_json, event_lines, event_query
 from kscope.runs.web.answers import EngineAnswer, EngineView
-from kscope.runs.web.api.parameters import whole_number
+from kscope.runs.web.api.answer_schema import answer_class, answer_schema
+from kscope.runs.web.contract.document import IF_NONE_MATCH
+from kscope.runs.web.contract.media import ExportRenderer, accepting
+from kscope.runs.web.contract.paging import Page, page_of, page_schema, paged
+from kscope.runs.web.contract.queries import SEQ, Field, one_of, query, switch, whole, words
 from kscope.runs.web.past import object_at, object_now
 from kscope.runs.web.rest import RestView
+from kscope.runs.web.shapes.events import Counters, Event, Mark, StateAt
 
-MOST_EVENTS = 1_000
+MOST_EVENTS, USUAL_EVENTS = 1_000, 100
 
 
 class RunState(RestView):
@@ -39,15 +44,19 @@ class RunState(RestView):
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("seq", int, description="after this event; the head when absent"),
-            OpenApiParameter("at", int, description="or at this virtual time, in nanoseconds"),
+            query(
+                "StateQuery",
+                {"seq": whole(SEQ), "at": whole("or at this virtual time, in nanoseconds")},
+            ),
+            IF_NONE_MATCH,
         ],
-        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{seq, at, state, events}"),
+        responses=answer_class(StateAt),
     )
     def get(self, request: Request, run_id: int) -> Response:
         """Folded from the nearest checkpoint."""
         run = found_run(request, run_id)
-        seq, at = whole_number(request, "seq"), whole_number(request, "at")
+        seq, at = self.asked["seq"], self.asked["at"]
+        self.lasts(run, seq)
         if seq is None:
             seq = run.head_seq if at is None else selectors.run_seq_at(run, at=at)
         instant = selectors.run_state_at(run, seq=seq)
@@ -61,54 +70,123 @@ class RunState(RestView):
         )
 
 
-_EVENT_PARAMETERS = [
-    OpenApiParameter("after", int, description="only events with a higher seq"),
-    OpenApiParameter("before", int, description="only events with a lower seq"),
-    OpenApiParameter("limit", int, description=f"at most so many; {MOST_EVENTS} for json"),
-    OpenApiParameter("kind", str, description="kinds, separated by commas"),
-    OpenApiParameter("object", str, description="entity id; one that ends in / or * is a prefix"),
-    OpenApiParameter("changes", str, description="entity id whose attributes the event changed"),
-    OpenApiParameter("component", str, description="components, separated by commas"),
-    OpenApiParameter("from", int, description="virtual nanoseconds, included"),
-    OpenApiParameter("to", int, description="virtual nanoseconds, included"),
-    OpenApiParameter("text", str, description="part of the message"),
-    OpenApiParameter("kubernetes", int, enum=[0, 1], description="1: only Kubernetes Events"),
-    OpenApiParameter("order", str, enum=["asc", "desc"]),
-    OpenApiParameter("format", str, enum=["json", "ndjson", "csv"]),
-]
+_FILTER: dict[str, Field] = {
+    "after": whole("only events with a higher seq"),
+    "before": whole("only events with a lower seq"),
+    "kind": words("kinds, separated by commas"),
+    "object": words("entity id; one that ends in / or * is a prefix"),
+    "changes": words("entity id whose attributes the event changed"),
+    "component": words("components, separated by commas"),
+    "from": whole("virtual nanoseconds, included"),
+    "to": whole("virtual nanoseconds, included"),
+    "text": words("part of the message"),
+    "kubernetes": switch("1: only Kubernetes Events"),
+    "order": one_of(("asc", "desc"), "of seq; default: asc"),
+}
+_PAGE = page_schema(
+    answer_class(Event),
+    "EventPage",
+    run=serializers.IntegerField(),
+    lowest=serializers.IntegerField(help_text="seq of the oldest event of the run"),
+    highest=serializers.IntegerField(help_text="seq of its newest event"),
+)
+
+
+def _event_filter(asked: dict[str, Any]) -> selectors.EventFilter:
+    return selectors.EventFilter(
+        after=asked["after"],
+        before=asked["before"],
+        kinds=_names(asked["kind"]),
+        object=asked["object"] or "",
+        changes=asked["changes"] or "",
+        components=_names(asked["component"]),
+        from_at=asked["from"],
+        to_at=asked["to"],
+        text=asked["text"] or "",
+        kubernetes=bool(asked["kubernetes"]),
+    )
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, (text or "").split(",")))
 
 
 class RunEvents(RestView):
-    """The event timeline: a page of JSON with a cursor, or the whole of it as a stream."""
+    """The event timeline, in pages."""
 
     @extend_schema(
-        parameters=_EVENT_PARAMETERS,
-        responses=OpenApiResponse(
-            OpenApiTypes.OBJECT, "{run, lowest, highest, events, next}, or a stream of events"
-        ),
+        operation_id="runs_events_list",
+        parameters=[
+            query("EventQuery", {**_FILTER, **paged(MOST_EVENTS, USUAL_EVENTS)}),
+            IF_NONE_MATCH,
+        ],
+        responses=_PAGE,
     )
-    def get(self, request: Request, run_id: int) -> Response | StreamingHttpResponse:
-        """Events that match, in order of seq."""
-        run = found_run(request, run_id)
-        form = request.query_params.get("format", "json")
-        if form not in CONTENT_TYPES:
-            raise ApplicationError(
-                gettext("format is {format}; it must be json, ndjson or csv").format(
-                    format=repr(form)
-                )
+    def get(self, request: Request, run_id: int) -> Response:
+        """Events that match, in order of seq. With `before` the answer never changes."""
+        run, page = found_run(request, run_id), page_of(self.asked, USUAL_EVENTS)
+        before: int | None = self.asked["before"]
+        self.lasts(run, None if before is None else max(before - 1, 0))
+        is_descending = self.asked["order"] == "desc"
+        events, more = _page(run, _within(self.asked, page, is_descending), page, is_descending)
+        shown = selectors.with_evictors(run, events)
+        bounds = selectors.run_bounds(run)
+        return Response({"run": run.pk, **bounds, "items": shown, "continue": more})
+
+
+def _within(asked: dict[str, Any], page: Page, is_descending: bool) -> dict[str, Any]:
+    """What is asked, from where the page before ended."""
+    if page.after is None:
+        return asked
+    place, bound = int(page.after), asked["before" if is_descending else "after"]
+    if is_descending:
+        return {**asked, "before": place if bound is None else min(bound, place)}
+    return {**asked, "after": place if bound is None else max(bound, place)}
+
+
+def _page(
+    run: Any, asked: dict[str, Any], page: Page, is_descending: bool
+) -> tuple[list[dict[str, Any]], str | None]:
+    wanted = _event_filter(asked)
+    sql = event_query(run, wanted, descending=is_descending, limit=page.wanted)
+    rows: list[tuple[Any, ...]] = []
+    if sql is not None:
+        with connection.cursor() as cursor:
+            cursor.execute(*sql)
+            rows = cursor.fetchall()
+    found, more = page.cut(rows, lambda row: row[0])
+    return [orjson.loads(event_json(row)) for row in found], more
+
+
+class EventExport(RestView):
+    """The whole event timeline, as a stream."""
+
+    renderer_classes = (ExportRenderer.of("ndjson"), ExportRenderer.of("csv"))
+
+    @extend_schema(
+        operation_id="runs_events_export",
+        parameters=[
+            query(
+                "ExportQuery",
+                {
+                    **_FILTER,
+                    "limit": whole("at most so many events"),
+                    "format": one_of(("ndjson", "csv"), "default: what Accept names, else ndjson"),
+                },
             )
-        order = request.query_params.get("order", "asc")
-        if order not in ("asc", "desc"):
-            raise ApplicationError(
-                gettext("order is {order}; it must be asc or desc").format(order=repr(order))
-            )
-        wanted = _event_filter(request)
-        limit = whole_number(request, "limit")
-        descending = order == "desc"
-        if form == "json":
-            return Response(_event_page(run, wanted, descending=descending, limit=limit))
-        query = event_query(run, wanted, descending=descending, limit=limit)
-        lines = event_lines(query, form, requests_at_once.asker())
+        ],
+        responses={
+            (200, "application/x-ndjson"): OpenApiTypes.STR,
+            (200, "text/csv"): OpenApiTypes.STR,
+        },
+    )
+    def get(self, request: Request, run_id: int) -> StreamingHttpResponse:
+        """Events that match, in order of seq, one a line: docs/events.md."""
+        run, form = found_run(request, run_id), self.asked["format"] or accepting(request)
+        is_descending = self.asked["order"] == "desc"
+        wanted, limit = _event_filter(self.asked), self.asked["limit"]
+        sql = event_query(run, wanted, descending=is_descending, limit=limit)
+        lines = event_lines(sql, form, requests_at_once.asker())
         response = StreamingHttpResponse(lines, content_type=CONTENT_TYPES[form])
         # A name may hold what a header may not.
         name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{run.pk}-events.{form}")
@@ -116,52 +194,25 @@ class RunEvents(RestView):
         return response
 
 
-def _event_filter(request: Request) -> selectors.EventFilter:
-    texts = request.query_params
-    return selectors.EventFilter(
-        after=whole_number(request, "after"),
-        before=whole_number(request, "before"),
-        kinds=tuple(filter(None, texts.get("kind", "").split(","))),
-        object=texts.get("object", ""),
-        changes=texts.get("changes", ""),
-        components=tuple(filter(None, texts.get("component", "").split(","))),
-        from_at=whole_number(request, "from"),
-        to_at=whole_number(request, "to"),
-        text=texts.get("text", ""),
-        kubernetes=bool(whole_number(request, "kubernetes")),
-    )
-
-
-def _event_page(
-    run: Run, wanted: selectors.EventFilter, *, descending: bool, limit: int | None
-) -> dict[str, Any]:
-    """A page; `next` is the `after` (or, newest first, the `before`) of the page that follows."""
-    size = min(limit or 100, MOST_EVENTS)
-    query = event_query(run, wanted, descending=descending, limit=size + 1)
-    rows: list[tuple[Any, ...]] = []
-    if query is not None:
-        with connection.cursor() as cursor:
-            cursor.execute(*query)
-            rows = cursor.fetchall()
-    page = rows[:size]
-    return {
-        "run": run.pk,
-        **selectors.run_bounds(run),
-        "events": selectors.with_evictors(run, [orjson.loads(event_json(row)) for row in page]),
-        "next": page[-1][0] if len(rows) > size else None,
-    }
-
-
 class RunHistogram(RestView):
     """How busy the run was when."""
 
     @extend_schema(
-        parameters=[OpenApiParameter("buckets", int)],
-        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{from, to, counts, marks}"),
+        parameters=[query("HistogramQuery", {"buckets": whole("default: 120", least=1, most=1_000)})],
+        responses=type(
+            "Histogram",
+            (serializers.Serializer,),
+            {
+                "from": serializers.IntegerField(help_text="virtual nanoseconds"),
+                "to": serializers.IntegerField(help_text="virtual nanoseconds"),
+                "counts": serializers.ListField(child=serializers.IntegerField()),
+                "marks": answer_class(Mark)(many=True),
+            },
+        ),
     )
     def get(self, request: Request, run_id: int) -> Response:
         """Events per equal part of its time."""
-        buckets = min(max(whole_number(request, "buckets") or 120, 1), 1_000)
+        buckets = self.asked["buckets"] or 120
         return Response(selectors.run_histogram(found_run(request, run_id), buckets=buckets))
 
 
@@ -169,39 +220,43 @@ class RunCounters(RestView):
     """How many pods waited where, and how many were bound, in the seconds before an event."""
 
     @extend_schema(
-        parameters=[
-            OpenApiParameter("seq", int, description="up to this event; the newest when absent")
-        ],
-        responses=OpenApiResponse(
-            OpenApiTypes.OBJECT, "{seq, since, samples}, see docs/streaming.md"
-        ),
+        parameters=[query("CountersQuery", {"seq": whole(SEQ)}), IF_NONE_MATCH],
+        responses=answer_schema(Counters),
     )
     def get(self, request: Request, run_id: int) -> Response:
         """Samples of the last 21 seconds of virtual time, on a grid of a tenth of a second."""
-        run = found_run(request, run_id)
-        seq = whole_number(request, "seq")
+        run, seq = found_run(request, run_id), self.asked["seq"]
+        self.lasts(run, seq)
         return Response(run_counters(run, seq=run.head_seq if seq is None else seq))
 
 
 class RunObject(EngineView):
     """One object's manifest, now or at any event."""
 
+    renderer_classes = (ExportRenderer.of("json"), ExportRenderer.of("yaml"))
+
     @extend_schema(
         parameters=[
-            OpenApiParameter("seq", int, description="after this event; newest when absent"),
-            OpenApiParameter("format", str, enum=["json", "yaml"]),
+            query(
+                "ObjectQuery",
+                {
+                    "seq": whole(SEQ),
+                    "format": one_of(("json", "yaml"), "default: what Accept names, else json"),
+                },
+            ),
+            IF_NONE_MATCH,
         ],
-        responses=OpenApiResponse(OpenApiTypes.OBJECT, "the manifest"),
+        responses={
+            (200, "application/json"): {"$ref": "#/components/schemas/Manifest"},
+            (200, "application/yaml"): OpenApiTypes.STR,
+        },
     )
     def get(self, request: Request, run_id: int, entity: str) -> HttpResponse:
         """The manifest as the simulated API server held it, without managed fields."""
-        form = request.query_params.get("format", "json")
-        if form not in ("json", "yaml"):
-            raise ApplicationError(
-                gettext("format is {format}; it must be json or yaml").format(format=repr(form))
-            )
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        run, seq = found_run(request, run_id), self.asked["seq"]
+        form = self.asked["format"] or accepting(request)
         sees_values = may_see_values(visitor_of(request), run)
+        self.lasts(run, seq)
 
         def show(manifest: Any) -> tuple[bytes | str, str]:
             if manifest is None:
@@ -215,7 +270,7 @@ class RunObject(EngineView):
             if form == "json":
                 return JSONRenderer().render(manifest), CONTENT_TYPES["json"]
             # Sorted, as kubectl does it.
-            return yaml.safe_dump(manifest, allow_unicode=True), "text/plain; charset=utf-8"
+            return yaml.safe_dump(manifest, allow_unicode=True), CONTENT_TYPES["yaml"]
 
         found = object_now(run, entity) if seq is None else object_at(run, entity, seq=seq)
         if isinstance(found, Question):

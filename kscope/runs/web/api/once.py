@@ -22,7 +22,7 @@ from rest_framework.views import APIView
 from kscope.accounts.access import visitor_of
 from kscope.accounts.limits import address_of, visitor_key
 from kscope.runs import write_keys
-from kscope.runs.errors import ApplicationError
+from kscope.runs.errors import PROBLEM_JSON, ApplicationError
 from kscope.runs.write_keys import AskedOnce, Held, KeptAnswer, KnownKey
 
 # How long a repetition waits for the transaction of the first.
@@ -123,7 +123,8 @@ class _Once:
     def _answered(self, known: KnownKey, response: Response) -> KnownKey:
         """The key with this answer, or with the one that somebody else has stored."""
         body = _rendered(response)
-        kept = KeptAnswer(response.status_code, {"Content-Type": _JSON} if body else {}, body)
+        kind = PROBLEM_JSON if response.status_code >= 400 else _JSON
+        kept = KeptAnswer(response.status_code, {"Content-Type": kind} if body else {}, body)
         if self._execute(write_keys.ANSWER, known.held.place | kept.columns):
             return KnownKey(known.held, [], None, kept, True)
         found = self._known()

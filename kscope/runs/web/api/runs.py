@@ -3,18 +3,13 @@
 from typing import Any
 
 from django.utils.translation import gettext
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import (
-    OpenApiParameter,
-    OpenApiResponse,
-    extend_schema,
-    extend_schema_field,
-)
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engine.input.scenario import SEEDS
 from kscope.accounts.access import visitor_of
 from kscope.runs import selectors, services
 from kscope.runs.access import found_run, readable_runs, readable_scenarios
@@ -23,12 +18,13 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.triages import with_stuck
 from kscope.runs.web.api.once import once
-from kscope.runs.web.api.parameters import whole_number
 from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
+from kscope.runs.web.contract.paging import page_of, page_schema, paged
+from kscope.runs.web.contract.queries import MOST, query
 from kscope.runs.web.rest import Body, RestView
 
-MOST_RUNS = 500
+MOST_RUNS, USUAL_RUNS = 500, 100
 
 
 class ReadableScenario(serializers.PrimaryKeyRelatedField):
@@ -59,7 +55,44 @@ def _feature_gates(default: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
-@extend_schema_field({"oneOf": [{"type": "object"}, {"type": "string"}]})
+def _profile(default: str) -> serializers.CharField:
+    return serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=20,
+        help_text=f"the version of Kubernetes: v1.36; default: {default}",
+    )
+
+
+def _seed(default: str) -> serializers.IntegerField:
+    return serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=SEEDS.start,
+        max_value=SEEDS.stop - 1,
+        help_text=f"of its random generators; default: {default}",
+    )
+
+
+def _tie_break(default: str) -> serializers.CharField:
+    return serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=20,
+        help_text=f"how one of several best nodes is chosen: random or name; default: {default}",
+    )
+
+
+@extend_schema_field(
+    {
+        "oneOf": [
+            {"type": "object", "additionalProperties": True},
+            {"type": "string"},
+            {"type": "null"},
+        ]
+    },
+    component_name="Configuration",
+)
 class Configuration(serializers.Field[Any, Any, Any, Any]):
     """A KubeSchedulerConfiguration or a Policy, as a mapping or as YAML."""
 
@@ -87,7 +120,7 @@ class NewRun(Body):
     """What a run is made of."""
 
     scenario = ReadableScenario(queryset=Scenario.objects.all())
-    profile = serializers.CharField(required=False, default="")
+    profile = _profile("the scenario's, else that of its kubelets, else the newest")
     feature_gates = _feature_gates("default: the scenario's")
     external_scheduler = serializers.BooleanField(
         required=False,
@@ -96,8 +129,8 @@ class NewRun(Body):
         "to a client of the run's Kubernetes API",
     )
     configuration = _configuration("the scenario's")
-    seed = serializers.IntegerField(required=False, allow_null=True, default=None)
-    tie_break = serializers.CharField(required=False, default="random")
+    seed = _seed("the scenario's, else 0")
+    tie_break = _tie_break("random")
     play = serializers.BooleanField(required=False, default=False)
     speed = serializers.ChoiceField(
         Run.Speed.choices, required=False, help_text="default: 10; with external_scheduler 1"
@@ -109,28 +142,18 @@ class RunList(RestView):
 
     @extend_schema(
         operation_id="runs_list",
-        parameters=[
-            OpenApiParameter("limit", int, description=f"at most so many; {MOST_RUNS} at most"),
-            OpenApiParameter("before", int, description="only runs with a lower id"),
-        ],
-        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{runs: [Run], next}"),
+        parameters=[query("RunQuery", paged(MOST_RUNS, USUAL_RUNS))],
+        responses=page_schema(type(RUN), "RunPage"),
     )
     def get(self, request: Request) -> Response:
-        """A page of runs that the visitor may see; `next` is the `before` of the page that follows, or null."""
-        size = min(whole_number(request, "limit") or 100, MOST_RUNS)
-        before = whole_number(request, "before")
+        """The runs that the visitor may see, newest first."""
+        page = page_of(self.asked, USUAL_RUNS)
         readable = readable_runs(visitor_of(request)).filter(is_of_lessons=False)
         runs = with_stuck(Run.with_worker(readable))
-        if before is not None:
-            runs = runs.filter(pk__lt=before)
-        found = list(runs[: size + 1])
-        page = found[:size]
-        return Response(
-            {
-                "runs": [selectors.run_dict(run) for run in page],
-                "next": page[-1].pk if len(found) > size else None,
-            }
-        )
+        if page.after is not None:
+            runs = runs.filter(pk__lt=page.after)
+        found, more = page.cut(runs[: page.wanted], lambda run: run.pk)
+        return Response({"items": [selectors.run_dict(run) for run in found], "continue": more})
 
     @extend_schema(request=NewRun, responses={201: RUN})
     @once()
@@ -173,14 +196,19 @@ class NewFork(Body):
     """Where a fork begins, and what is otherwise in it than in its parent."""
 
     seq = serializers.IntegerField(
-        required=False, allow_null=True, default=None, help_text="after this event; default: newest"
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=0,
+        max_value=MOST,
+        help_text="after this event; default: newest",
     )
     name = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
-    profile = serializers.CharField(required=False, allow_blank=True, default="")
+    profile = _profile("the parent's")
     feature_gates = _feature_gates("default: the parent's")
     configuration = _configuration("the parent's")
-    seed = serializers.IntegerField(required=False, allow_null=True, default=None)
-    tie_break = serializers.CharField(required=False, allow_blank=True, default="")
+    seed = _seed("the parent's")
+    tie_break = _tie_break("the parent's")
     play = serializers.BooleanField(required=False, default=False)
     speed = serializers.ChoiceField(
         Run.Speed.choices, required=False, help_text="default: the parent's"

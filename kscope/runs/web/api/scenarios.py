@@ -1,12 +1,11 @@
-"""Scenarios: list, upload, show, share and delete them."""
+"""Scenarios: list, upload, show, download, share and delete them."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpResponse, JsonResponse
 from django.utils.translation import gettext
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -15,43 +14,69 @@ from rest_framework.response import Response
 from engine.input.options import NAMES
 from kscope.accounts.access import visitor_of
 from kscope.runs import services
-from kscope.runs.access import found_scenario, readable_scenarios
+from kscope.runs.access import found_scenario, readable_runs, readable_scenarios
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Scenario
 from kscope.runs.web.answers import EngineView, refused
+from kscope.runs.web.api.answer_schema import answer_class
 from kscope.runs.web.api.once import once
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
-from kscope.runs.web.parsers import JSONParser
+from kscope.runs.web.contract.paging import page_of, page_schema, paged
+from kscope.runs.web.contract.queries import query
 from kscope.runs.web.rest import RestView, refuse_unknown_fields
+from kscope.runs.web.shapes.scenarios import ListedScenario, ScenarioDetail, UploadedScenario
+from kscope.runs.web.upload_report import stored_report
 from kscope.runs.web.uploads import Outcome, UploadAnswer, upload_ask
+
+MOST_SCENARIOS, USUAL_SCENARIOS = 500, 100
+_LISTED = answer_class(ListedScenario)
+_DETAIL = answer_class(ScenarioDetail)
+
+
+class Upload(serializers.Serializer):
+    """Files that are read into one scenario: docs/scenario-format.md."""
+
+    files = serializers.ListField(
+        child=serializers.FileField(), min_length=1, help_text="files and archives"
+    )
+    name = serializers.CharField(
+        required=False, allow_blank=True, help_text="default: that of the first file"
+    )
+
+    def get_fields(self) -> dict[str, Any]:
+        """See rest_framework. The choices of an intake are those of the command line."""
+        choices = {each: _choice() for each in NAMES}
+        return {**super().get_fields(), **choices}
+
+
+def _choice() -> serializers.CharField:
+    return serializers.CharField(
+        required=False, allow_blank=True, help_text="as on the command line: docs/command-line.md"
+    )
 
 
 class ScenarioList(EngineView):
     """The scenarios, from which runs start."""
 
-    parser_classes = (MultiPartParser, JSONParser)
+    parser_classes = (MultiPartParser,)
 
     @extend_schema(
         operation_id="scenarios_list",
-        responses=OpenApiResponse(OpenApiTypes.OBJECT, "{scenarios: […]}"),
+        parameters=[query("ScenarioQuery", paged(MOST_SCENARIOS, USUAL_SCENARIOS))],
+        responses=page_schema(_LISTED, "ScenarioPage"),
     )
     def get(self, request: Request) -> Response:
-        """All scenarios that the visitor may see, demos first."""
-        scenarios = readable_scenarios(visitor_of(request)).filter(is_of_lessons=False)
-        return Response({"scenarios": [_scenario_dict(each) for each in scenarios]})
+        """The scenarios that the visitor may see, demos first."""
+        page = page_of(self.asked, USUAL_SCENARIOS)
+        begin = int(page.after or 0)
+        readable = readable_scenarios(visitor_of(request)).filter(is_of_lessons=False)
+        found = [*enumerate(readable[begin : begin + page.wanted], begin + 1)]
+        items, more = page.cut(found, lambda each: each[0])
+        return Response({"items": [_listed(each) for _, each in items], "continue": more})
 
     @extend_schema(
-        request={
-            "multipart/form-data": inline_serializer(
-                "Upload",
-                {
-                    "files": serializers.ListField(child=serializers.FileField()),
-                    "name": serializers.CharField(required=False),
-                    **{each: serializers.CharField(required=False) for each in NAMES},
-                },
-            )
-        },
-        responses={201: OpenApiResponse(OpenApiTypes.OBJECT, "the scenario, with its `report`")},
+        request={"multipart/form-data": Upload},
+        responses={201: answer_class(UploadedScenario)},
     )
     def post(self, request: Request) -> HttpResponse:
         """Read files; with any problem nothing is saved and all problems are reported."""
@@ -77,40 +102,31 @@ def _upload_response(end: Outcome | ApplicationError) -> HttpResponse:
         scenario = (
             Scenario.objects.select_related("owner").defer("document").get(pk=end.scenario_id)
         )
-        return JsonResponse({**_scenario_dict(scenario), "report": asdict(end.report)}, status=201)
-    problems = [
-        {
-            "file": each.file,
-            "document": each.document,
-            "line": each.line,
-            "field": each.field,
-            "value": each.value,
-            "message": each.message,
-        }
-        for file in end.report.files
-        for each in file.problems
-    ]
+        return JsonResponse({**_listed(scenario), "report": asdict(end.report)}, status=201)
+    problems = [asdict(each) for file in end.report.files for each in file.problems]
     told = {"problems": problems, "skipped": end.report.skipped}
     return refused(ApplicationError(gettext("Nothing was saved."), told, 422))
 
 
-class ScenarioDetail(RestView):
+class ScenarioView(RestView):
     """One scenario."""
 
-    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "the scenario"))
+    @extend_schema(operation_id="scenarios_retrieve", responses=_DETAIL)
     def get(self, request: Request, scenario_id: int) -> Response:
-        """The scenario, without its objects."""
-        return Response(_scenario_dict(found_scenario(request, scenario_id)))
+        """What runs of it start from, and how its files were read."""
+        return Response(_detail(request, found_scenario(request, scenario_id)))
 
-    @extend_schema(request=Sharing, responses=OpenApiResponse(OpenApiTypes.OBJECT, "the scenario"))
+    @extend_schema(
+        operation_id="scenarios_partial_update", request=Sharing, responses=_DETAIL
+    )
     @once()
     def patch(self, request: Request, scenario_id: int) -> Response:
         """Change who may see it."""
         scenario = found_scenario(request, scenario_id, to_change=True)
         services.owned_share(thing=scenario, visibility=wanted_visibility(request))
-        return Response(_scenario_dict(scenario))
+        return Response(_detail(request, scenario))
 
-    @extend_schema(responses={204: None})
+    @extend_schema(operation_id="scenarios_destroy", responses={204: None})
     @once()
     def delete(self, request: Request, scenario_id: int) -> Response:
         """Delete an uploaded scenario that has no run."""
@@ -118,14 +134,33 @@ class ScenarioDetail(RestView):
         return Response(status=204)
 
 
-def _scenario_dict(scenario: Scenario) -> dict[str, Any]:
+def _listed(scenario: Scenario) -> ListedScenario:
     return {
         "id": scenario.pk,
         "name": scenario.name,
         "question": scenario.question,
         "is_demo": scenario.is_demo,
         "owner": scenario.owner.get_username() if scenario.owner else "",
-        "visibility": scenario.visibility,
+        "visibility": cast("Any", scenario.visibility),
         "bytes": scenario.bytes,
         "summary": scenario.summary,
+    }
+
+
+def _detail(request: Request, scenario: Scenario) -> ScenarioDetail:
+    header, steps = scenario.header, scenario.steps_count
+    return {
+        **_listed(scenario),
+        "digest": scenario.digest,
+        "created": scenario.created.isoformat(),
+        "as_brought": scenario.as_brought,
+        "instant": scenario.instant,
+        "title": header.get("title") or "",
+        "profile": header.get("profile") or "",
+        "seed": int(header.get("seed") or 0),
+        "until": header["until"],
+        "steps": steps,
+        "not_modelled": scenario.not_modelled,
+        "report": cast("Any", stored_report(scenario.report)),
+        "runs": readable_runs(visitor_of(request)).filter(scenario=scenario).count(),
     }

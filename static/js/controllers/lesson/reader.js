@@ -92,7 +92,7 @@ export class Reader {
   }
 
   async #follow(id) {
-    const run = await readJson(`/api/runs/${id}/`);
+    const run = await readJson(`/api/v1/runs/${id}/`);
     if (run === null) throw new Error("The run of this lesson cannot be read.");
     const session = new RunSession({
       run: {...run, may_change: false},
@@ -115,7 +115,7 @@ export class Reader {
   /** The run is finished: read where the moments are, and show the step. */
   async #arrive() {
     if (this.lesson.value.moments === null) {
-      const lesson = await readJson(`/api/lessons/${this.lesson.value.slug}/`);
+      const lesson = await readJson(`/api/v1/lessons/${this.lesson.value.slug}/`);
       if (lesson?.moments) this.lesson.value = lesson;
     }
     await this.show(momentShown(this.current, this.answer));

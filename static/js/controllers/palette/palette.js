@@ -117,7 +117,7 @@ function newestRuns() {
     async load() {
       if (runs.isAsked) return;
       runs.isAsked = true;
-      const found = await readJson("/api/runs/");
+      const found = await readJson("/api/v1/runs/");
       runs.entries = (found?.runs ?? []).map(({id, name, profile}) => ({
         title: name,
         about: gettext("run {id}, {profile}", {id, profile}),

@@ -13,7 +13,7 @@ const REFRESH_MS = 2000;
  * Keeps the rows of the list of runs up to date while the page is visible.
  *
  * The server draws the rows; `rows` maps the id of a run to its row, in which the cells to refresh have
- * a `data-field`; a short list has not all of them. `read(path)` gives the JSON at an address below /api/runs/, or null where it cannot be read.
+ * a `data-field`; a short list has not all of them. `read(path)` gives the JSON at an address below /api/v1/runs/, or null where it cannot be read.
  */
 export class RunList {
   constructor(rows, read) {

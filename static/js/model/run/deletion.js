@@ -1,7 +1,7 @@
 /** The question to confirm before a run is deleted. */
 import {gettext, ngettext} from "../../lib/words.js";
 
-/** The question about *run*, as /api/runs/ID/ describes it: {title, lines}. */
+/** The question about *run*, as /api/v1/runs/ID/ describes it: {title, lines}. */
 export function deletionOf(run) {
   const lines = [
     ngettext(

@@ -14,7 +14,7 @@ export function statusLook(status) {
   return LOOK[status] ?? LOOK.paused;
 }
 
-/** The runs in the answer of /api/runs/, the newest first and no more than are drawn. */
+/** The runs in the answer of /api/v1/runs/, the newest first and no more than are drawn. */
 export function listedRuns(answer) {
   return (answer.results ?? answer.runs ?? answer).slice(0, DRAWN);
 }

@@ -206,7 +206,7 @@ async def test_managers_are_the_same_after_a_replay(kube: Kube, driven: Run) -> 
 async def test_pages_do_not_show_managers(kube: Kube, driven: Run, async_client: Any) -> None:
     path = f"{MAPS}/m?fieldManager=one"
     await kube.ask("PATCH", path, MAP, content_type=APPLY)
-    address = f"/api/runs/{driven.pk}/objects/configmap/default/m/"
+    address = f"/api/v1/runs/{driven.pk}/objects/configmap/default/m/"
     shown = (await async_client.get(address)).json()
     assert shown["metadata"]["labels"] == {"a": "b"}
     assert "managedFields" not in shown["metadata"]

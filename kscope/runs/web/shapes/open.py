@@ -1,0 +1,85 @@
+"""Objects whose fields somebody else names: Kubernetes, a component, a plugin."""
+
+from typing import Annotated, Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+
+def _open(doc: str, **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": doc,
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": True,
+    }
+
+
+_TEXT = {"type": "string"}
+
+
+@extend_schema_field(
+    _open(
+        "An object of Kubernetes, as its API server holds it.",
+        apiVersion=_TEXT,
+        kind=_TEXT,
+        metadata=_open("As of every object."),
+    ),
+    component_name="Manifest",
+)
+class ManifestField(serializers.JSONField):
+    """An object of Kubernetes."""
+
+
+@extend_schema_field(
+    _open("What somebody gives of an object: the engine says what is wrong with it."),
+    component_name="GivenObject",
+)
+class GivenField(serializers.JSONField):
+    """A manifest, a fault, or a patch, as somebody wrote it."""
+
+
+@extend_schema_field(
+    _open("A command as it was sent; see the operation that sends one.", verb=_TEXT),
+    component_name="CommandBody",
+)
+class CommandField(serializers.JSONField):
+    """A command."""
+
+
+@extend_schema_field(
+    _open("What pages draw of one object: attributes by name, see docs/events.md."),
+    component_name="Attributes",
+)
+class AttributesField(serializers.JSONField):
+    """Attributes of one object, in the view state."""
+
+
+@extend_schema_field(
+    _open(
+        "A merge patch (RFC 7386) on the view state: attributes by entity id; null where an object or "
+        "an attribute is no more."
+    ),
+    component_name="Changes",
+)
+class ChangesField(serializers.JSONField):
+    """What an event changed of the view state."""
+
+
+@extend_schema_field(_open("What one kind of event says: docs/events.md."), component_name="EventData")
+class EventDataField(serializers.JSONField):
+    """What belongs to an event of one kind."""
+
+
+@extend_schema_field(_open("Numbers and names that a plugin gave."), component_name="Detail")
+class DetailField(serializers.JSONField):
+    """What a plugin says beside its refusal."""
+
+
+Manifest = Annotated[dict[str, Any], ManifestField]
+CommandBody = Annotated[dict[str, Any], CommandField]
+Attributes = Annotated[dict[str, Any], AttributesField]
+Changes = Annotated[dict[str, Any], ChangesField]
+EventData = Annotated[dict[str, Any], EventDataField]
+Detail = Annotated[dict[str, Any], DetailField]
