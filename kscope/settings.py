@@ -400,7 +400,10 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
-        "VisibilityEnum": ["private", "shared", "public"],
+        "VisibilityEnum": "kscope.accounts.access.Visibility",
+        "StuckKindEnum": [
+            *("pending", "placed-but-stuck", "claim", "workload-refused", "node", "terminating"),
+        ],
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

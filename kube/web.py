@@ -1,19 +1,23 @@
 """The page that says how clients of Kubernetes reach a run, and the kubeconfig that they need."""
 
+from typing import NotRequired, TypedDict
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from kscope.accounts.access import Visitor, visitor_of
 from kscope.runs.access import found_run, readable_scenarios
 from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_is_external
+from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.contract.queries import query, words
 from kscope.runs.web.rest import RestView
+from kscope.runs.web.shapes.open import Definition
 from kube.addresses import api_root, moment_of
 from kube.kubeconfig import TOKEN_PLACE, context_name, kubeconfig_text
 from kube.openapi.of_kinds import kinds_text, schema_text
@@ -55,30 +59,47 @@ def kubeconfig(request: HttpRequest, run_id: int) -> HttpResponse:
     )
 
 
+class ServedKind(TypedDict):
+    """A kind that an object can be of."""
+
+    api_version: str
+    kind: str
+    namespaced: bool
+
+
+class RunSchemaAnswer(TypedDict):
+    """The kinds; or, of one kind, the definitions that it is made of."""
+
+    kinds: NotRequired[list[ServedKind]]
+    root: NotRequired[str]
+    """the name of its own definition"""
+    definitions: NotRequired[dict[str, Definition]]
+    """by name; a reference is {ref: NAME}"""
+
+
 class RunSchema(RestView):
     """What manifests of the run's version may hold."""
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("api_version", str, description="such as apps/v1; with kind"),
-            OpenApiParameter("kind", str, description="such as Deployment"),
+            query(
+                "SchemaQuery",
+                {
+                    "api_version": words("such as apps/v1; with kind"),
+                    "kind": words("such as Deployment"),
+                },
+            )
         ],
-        responses=OpenApiResponse(
-            OpenApiTypes.OBJECT,
-            "{kinds: [{api_version, kind, namespaced}]}, or {root, definitions}",
-        ),
+        responses=answer_class(RunSchemaAnswer),
     )
     def get(self, request: Request, run_id: int) -> HttpResponse:
         """The kinds, or the OpenAPI definitions that one of them is made of."""
         run = found_run(request, run_id)
-        asked = request.query_params
-        kind = asked.get("kind", "")
-        text = (
-            schema_text(run.profile, asked.get("api_version", ""), kind) if kind else kinds_text()
-        )
+        kind, api_version = self.asked["kind"] or "", self.asked["api_version"] or ""
+        text = schema_text(run.profile, api_version, kind) if kind else kinds_text()
         if text is None:
             message = gettext("{profile} has no kind {kind} of {api_version}").format(
-                profile=run.profile, kind=kind, api_version=asked.get("api_version", "")
+                profile=run.profile, kind=kind, api_version=api_version
             )
             raise ApplicationError(message, status=404)
         return HttpResponse(text, content_type="application/json")

@@ -6,12 +6,7 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import (
-    OpenApiParameter,
-    OpenApiResponse,
-    extend_schema,
-    inline_serializer,
-)
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,9 +17,13 @@ from engine.diagnosis.why import KIND_OF
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
-from kscope.runs.web.answers import EngineAnswer, EngineParts, EngineView
-from kscope.runs.web.api.parameters import whole_number
+from kscope.runs.web.answers import JSON_LINES, EngineAnswer, EngineParts, EngineView
+from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.contract.document import IF_NONE_MATCH
+from kscope.runs.web.contract.paging import page_of, page_schema, paged
+from kscope.runs.web.contract.queries import one_of, query, switch, whole, words
 from kscope.runs.web.rest import RestView
+from kscope.runs.web.shapes.open import CommandField
 from scheduling.drain import drain_preview
 from scheduling.findings.agreement import VERDICTS, agreement
 from scheduling.models import SchedulingAttempt
@@ -36,6 +35,9 @@ from scheduling.selectors import (
     diagnosis_parts_by_id,
     evidence_kept,
 )
+from scheduling.shapes.attempts import Checks, Evidence, ListedAttempt, ShadowDecisionAnswer
+from scheduling.shapes.triage import FirstLook as FirstLookAnswer
+from scheduling.shapes.triage import Triage
 from scheduling.triages import (
     first_look_by_id,
     first_look_parts_by_id,
@@ -43,7 +45,8 @@ from scheduling.triages import (
     triage_parts_by_id,
 )
 
-SHOWN = 200
+MOST_ATTEMPTS, USUAL_ATTEMPTS = 1_000, 200
+MOST_DECISIONS, USUAL_DECISIONS = 1_000, 500
 # A cluster of 100 MiB takes 20 s of a processor until its causes are known, and 35 s more for its
 # changes; engine processes get a tenth of a processor where others are busy.
 CAUSES_SECONDS = 240.0
@@ -51,40 +54,58 @@ WHOLE_SECONDS = 300.0
 
 
 class AttemptList(RestView):
-    """A pod's attempts, newest first."""
+    """The attempts of a pod, or of all."""
 
     @extend_schema(
         operation_id="runs_attempts_list",
         parameters=[
-            OpenApiParameter("pod", str, description="NAMESPACE/NAME"),
-            OpenApiParameter("seq", int, description="only attempts recorded up to this event"),
+            query(
+                "AttemptQuery",
+                {
+                    "pod": words("NAMESPACE/NAME"),
+                    "seq": whole("only attempts recorded up to this event"),
+                    **paged(MOST_ATTEMPTS, USUAL_ATTEMPTS),
+                },
+            ),
+            IF_NONE_MATCH,
         ],
-        responses=OpenApiResponse(OpenApiTypes.OBJECT, "[{id, number, seq, at, result, …}]"),
+        responses=page_schema(answer_class(ListedAttempt), "AttemptPage"),
     )
     def get(self, request: Request, run_id: int) -> Response:
-        """Attempts without their evidence."""
-        run = found_run(request, run_id)
+        """Attempts without their evidence, newest first."""
+        run, page = found_run(request, run_id), page_of(self.asked, USUAL_ATTEMPTS)
+        seq, pod = self.asked["seq"], self.asked["pod"]
+        self.lasts(run, seq)
         attempts = SchedulingAttempt.objects.filter(run=run).defer("evidence")
-        if pod := request.query_params.get("pod", ""):
+        if pod:
             attempts = attempts.filter(pod=pod.removeprefix("pod/"))
-        seq = whole_number(request, "seq")
         if seq is not None:
             attempts = attempts.filter(seq__lte=seq)
-        return Response(
-            [
-                {
-                    "id": each.pk,
-                    "pod": each.pod,
-                    "number": each.number,
-                    "seq": each.seq,
-                    "at": each.at,
-                    "cycle": each.cycle,
-                    "result": each.result,
-                    "node": each.node,
-                }
-                for each in attempts.order_by("-seq")[:SHOWN]
-            ]
-        )
+        if page.after is not None:
+            attempts = attempts.filter(seq__lt=page.after)
+        # No event records two attempts.
+        found, more = page.cut(attempts.order_by("-seq")[: page.wanted], lambda each: each.seq)
+        return Response({"items": [_listed(each) for each in found], "continue": more})
+
+
+def _listed(attempt: SchedulingAttempt) -> ListedAttempt:
+    return {
+        "id": attempt.pk,
+        "pod": attempt.pod,
+        "number": attempt.number,
+        "seq": attempt.seq,
+        "at": attempt.at,
+        "cycle": attempt.cycle,
+        "result": attempt.result,
+        "node": attempt.node,
+    }
+
+
+_COUNTS = type(
+    "VerdictCounts",
+    (serializers.Serializer,),
+    {name: serializers.IntegerField() for name in VERDICTS},
+)
 
 
 class ShadowDecisionList(RestView):
@@ -93,34 +114,42 @@ class ShadowDecisionList(RestView):
     @extend_schema(
         operation_id="runs_shadow_decisions_list",
         parameters=[
-            OpenApiParameter("verdict", str, enum=VERDICTS),
-            OpenApiParameter("pod", str, description="NAMESPACE/NAME"),
-            OpenApiParameter("seq", int, description="only decisions recorded up to this event"),
+            query(
+                "DecisionQuery",
+                {
+                    "verdict": one_of(VERDICTS),
+                    "pod": words("NAMESPACE/NAME"),
+                    "seq": whole("only decisions recorded up to this event"),
+                    **paged(MOST_DECISIONS, USUAL_DECISIONS),
+                },
+            ),
         ],
-        responses=OpenApiResponse(
-            OpenApiTypes.OBJECT, "{counts: {verdict: number}, decisions: [{seq, at, pod, …}]}"
+        responses=page_schema(
+            answer_class(ShadowDecisionAnswer),
+            "ShadowDecisionPage",
+            counts=_COUNTS(help_text="how many there are of each verdict"),
         ),
     )
     def get(self, request: Request, run_id: int) -> Response:
-        """The newest decisions, newest first, and how many there are of each verdict."""
-        run = found_run(request, run_id)
-        verdict = request.query_params.get("verdict", "")
-        if verdict and verdict not in VERDICTS:
-            raise ApplicationError(
-                gettext('verdict: "{verdict}" is not one of {known}').format(
-                    verdict=verdict, known=", ".join(VERDICTS)
-                )
-            )
-        pod, seq = request.query_params.get("pod", ""), whole_number(request, "seq")
-        found = agreement(run, verdict=verdict, pod=pod, seq=seq)
-        decisions = [one.to_dict() for one in found.decisions]
-        return Response({"counts": found.counts, "decisions": decisions})
+        """The decisions, newest first, and how many there are of each verdict."""
+        run, page = found_run(request, run_id), page_of(self.asked, USUAL_DECISIONS)
+        found = agreement(
+            run,
+            verdict=self.asked["verdict"] or "",
+            pod=self.asked["pod"] or "",
+            seq=self.asked["seq"],
+            before=page.after,
+            most=page.wanted,
+        )
+        decisions, more = page.cut(found.decisions, lambda each: each.seq)
+        items = [one.to_dict() for one in decisions]
+        return Response({"counts": found.counts, "items": items, "continue": more})
 
 
 class AttemptDetail(EngineView):
     """One attempt with its evidence."""
 
-    @extend_schema(responses=OpenApiResponse(OpenApiTypes.OBJECT, "docs/evidence.md"))
+    @extend_schema(responses=answer_class(Evidence))
     def get(self, request: Request, run_id: int, attempt_id: int) -> Response | EngineAnswer:
         """Every node's verdict and score; made again from a checkpoint on large clusters."""
         run = found_run(request, run_id)
@@ -163,7 +192,7 @@ _CHANGE = {
         allow_null=True, help_text="the grace in seconds, or the priority that is enough"
     ),
     "seq": serializers.IntegerField(allow_null=True, help_text="a fork after it can try it"),
-    "commands": serializers.ListField(child=serializers.DictField()),
+    "commands": serializers.ListField(child=CommandField()),
 }
 _PATH = {
     "seq": serializers.IntegerField(help_text="the newest event that was looked at"),
@@ -182,13 +211,14 @@ class PodPath(RestView):
 
     @extend_schema(
         operation_id="runs_pods_path",
-        parameters=[OpenApiParameter("seq", int, description="as seen after this event")],
+        parameters=[query("PathQuery", {"seq": whole("as seen after this event")}), IF_NONE_MATCH],
         responses=inline_serializer("PodPath", _PATH),
     )
     def get(self, request: Request, run_id: int, namespace: str, name: str) -> Response:
         """Its critical path: steps without gap or overlap. docs/timeline.md has their names."""
-        run = found_run(request, run_id)
-        return Response(pod_path(run, f"{namespace}/{name}", seq=whole_number(request, "seq")))
+        run, seq = found_run(request, run_id), self.asked["seq"]
+        self.lasts(run, seq)
+        return Response(pod_path(run, f"{namespace}/{name}", seq=seq))
 
 
 class RunChecks(EngineView):
@@ -196,9 +226,7 @@ class RunChecks(EngineView):
 
     @extend_schema(
         operation_id="runs_checks",
-        responses=OpenApiResponse(
-            OpenApiTypes.OBJECT, "{run, seq, checks: [name], findings: [sentence]}"
-        ),
+        responses=answer_class(Checks),
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
         """What the checks find at the head of the run; no findings when all is well."""
@@ -240,12 +268,12 @@ _CAUSE = {
 _FIX = {
     "kind": serializers.CharField(help_text="label, toleration, requests, volume, node, pair, …"),
     "text": serializers.CharField(),
-    "command": serializers.JSONField(help_text="to be posted to runs/<id>/commands/"),
-    "then": serializers.JSONField(
+    "command": CommandField(help_text="to be posted to runs/<id>/commands/"),
+    "then": CommandField(
         allow_null=True, help_text="to be posted after it, where only two changes together do"
     ),
     "more": serializers.ListField(
-        child=serializers.JSONField(), help_text="further commands of the change, in order"
+        child=CommandField(), help_text="further commands of the change, in order"
     ),
     "node": serializers.CharField(help_text="where the pod went when this was tried"),
     "shown": serializers.ChoiceField(
@@ -323,31 +351,38 @@ DIAGNOSIS = inline_serializer(
 )
 
 
-_IN_PARTS = OpenApiParameter(
-    "parts",
-    int,
-    description="1: lines of JSON as they are found. The first is the diagnosis without fixes, then "
-    'come {"fix": …} and last {"outlook": …, "tried": …, "conclusion": …}; a failure after the '
-    'first line is a line {"message": …}',
+_ASKED = query(
+    "WhyQuery",
+    {
+        "seq": whole("after this event; now when absent"),
+        "parts": switch(
+            "1: lines of JSON as they are found. The first is the diagnosis without fixes, then come "
+            '{"fix": …} and last {"outlook": …, "tried": …, "conclusion": …}; a failure after the '
+            'first line is a line {"problem": …}'
+        ),
+    },
 )
+
+
+def _in_parts(whole: Any) -> dict[Any, Any]:
+    """The description of an answer that comes as a whole or, with `parts`, in lines."""
+    return {(200, "application/json"): whole, (200, JSON_LINES): OpenApiTypes.STR}
 
 
 class PodWhy(EngineView):
     """Why a pod has no node, and the smallest change that would give it one."""
 
     @extend_schema(
-        parameters=[
-            OpenApiParameter("seq", int, description="after this event; now when absent"),
-            _IN_PARTS,
-        ],
-        responses=DIAGNOSIS,
+        parameters=[_ASKED, IF_NONE_MATCH],
+        responses=_in_parts(DIAGNOSIS),
     )
     def get(
         self, request: Request, run_id: int, namespace: str, name: str
     ) -> EngineAnswer | EngineParts:
         """The diagnosis, with changes tried in forks of the run; docs/why-pending.md."""
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
-        return _asked(request, run.pk, "Pod", f"{namespace}/{name}", seq)
+        run = found_run(request, run_id)
+        self.lasts(run, self.asked["seq"])
+        return _answered(self.asked, run.pk, "Pod", f"{namespace}/{name}")
 
 
 class ObjectWhy(EngineView):
@@ -361,14 +396,15 @@ class ObjectWhy(EngineView):
                 OpenApiParameter.PATH,
                 description="claim/NAMESPACE/NAME, node/NAME, …",
             ),
-            OpenApiParameter("seq", int, description="after this event; now when absent"),
-            _IN_PARTS,
+            _ASKED,
+            IF_NONE_MATCH,
         ],
-        responses=DIAGNOSIS,
+        responses=_in_parts(DIAGNOSIS),
     )
     def get(self, request: Request, run_id: int, entity: str) -> EngineAnswer | EngineParts:
         """The causes with their facts, and changes tried in forks of the run."""
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        run = found_run(request, run_id)
+        self.lasts(run, self.asked["seq"])
         prefix, _, key = entity.partition("/")
         # Of a cluster that was brought, any object of its files can be asked about.
         kind = KIND_OF.get(prefix) or (prefix if run.scenario.as_brought else None)
@@ -379,7 +415,7 @@ class ObjectWhy(EngineView):
                     kind=repr(prefix), known=known
                 )
             )
-        return _asked(request, run.pk, kind, key, seq)
+        return _answered(self.asked, run.pk, kind, key)
 
 
 class FirstLook(EngineView):
@@ -388,23 +424,22 @@ class FirstLook(EngineView):
     @extend_schema(
         operation_id="runs_first_look",
         parameters=[
-            OpenApiParameter(
-                "parts",
-                int,
-                description="1: two lines of JSON as they are found. The first has what the files "
-                "alone say, the second the rest",
+            query(
+                "FirstLookQuery",
+                {
+                    "parts": switch(
+                        "1: two lines of JSON as they are found. The first has what the files alone "
+                        "say, the second the rest"
+                    )
+                },
             )
         ],
-        responses=OpenApiResponse(
-            OpenApiTypes.OBJECT,
-            "{instant, headline, causes, picture, read, version, assumed, trust, report}: "
-            "docs/why-pending.md",
-        ),
+        responses=_in_parts(answer_class(FirstLookAnswer)),
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer | EngineParts:
         """The cluster as its files say it stands; nothing is played."""
         arguments = {"run_id": found_run(request, run_id).pk}
-        if request.query_params.get("parts") == "1":
+        if self.asked["parts"]:
             return EngineParts(_of_large(first_look_parts_by_id, arguments))
         return EngineAnswer(_of_large(first_look_by_id, arguments))
 
@@ -415,22 +450,23 @@ class RunTriage(EngineView):
     @extend_schema(
         operation_id="runs_triage",
         parameters=[
-            OpenApiParameter(
-                "parts",
-                int,
-                description="1: lines of JSON as they are found. The first is the triage with its "
-                'causes; unless `is_whole` is set, {"group": place, "changes", "conclusion"} comes '
-                'for each group whose changes were tried, and {"together"} last',
+            query(
+                "TriageQuery",
+                {
+                    "parts": switch(
+                        "1: lines of JSON as they are found. The first is the triage with its causes; "
+                        'unless `is_whole` is set, {"group": place, "changes", "conclusion"} comes '
+                        'for each group whose changes were tried, and {"together"} last'
+                    )
+                },
             )
         ],
-        responses=OpenApiResponse(
-            OpenApiTypes.OBJECT, "{instant, profile, headline, groups, …}: docs/why-pending.md"
-        ),
+        responses=_in_parts(answer_class(Triage)),
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer | EngineParts:
         """Nothing is played: causes are what the files say and what the schedulers decide on them."""
         arguments = {"run_id": found_run(request, run_id).pk}
-        if request.query_params.get("parts") == "1":
+        if self.asked["parts"]:
             return EngineParts(_of_large(triage_parts_by_id, arguments))
         return EngineAnswer(_of_large(triage_by_id, arguments, WHOLE_SECONDS))
 
@@ -442,11 +478,12 @@ def _of_large(
     return Question(function, arguments, arguments["run_id"], seconds=seconds, lasts=True)
 
 
-def _asked(
-    request: Request, run_id: int, kind: str, key: str, seq: int | None
+def _answered(
+    asked: dict[str, Any], run_id: int, kind: str, key: str
 ) -> EngineAnswer | EngineParts:
+    seq = asked["seq"]
     arguments = {"run_id": run_id, "kind": kind, "key": key, "seq": seq}
-    if request.query_params.get("parts") == "1":
+    if asked["parts"]:
         lasts = seq is not None
         return EngineParts(Question(diagnosis_parts_by_id, arguments, run_id, lasts=lasts))
     return EngineAnswer(Question(diagnosis_by_id, arguments, run_id, lasts=seq is not None))

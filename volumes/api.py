@@ -1,13 +1,15 @@
 """The REST API of volumes and claims."""
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.web.answers import EngineAnswer, EngineView
-from kscope.runs.web.api.parameters import whole_number
+from kscope.runs.web.contract.document import IF_NONE_MATCH
+from kscope.runs.web.contract.queries import SEQ, query, whole, words
+from kscope.runs.web.shapes.open import DetailField
 from volumes.selectors import claim_candidates_by_id, volume_claimants_by_id
 
 _CANDIDATE = {
@@ -20,7 +22,7 @@ _CANDIDATE = {
     "verdict": serializers.CharField(help_text="chosen, fits, or the first rule it breaks"),
     "text": serializers.CharField(help_text="the evidence, in words"),
     "faults": serializers.ListField(
-        child=serializers.JSONField(), help_text="all rules it breaks: {rule, text, …numbers}"
+        child=DetailField(), help_text="all rules it breaks: {rule, text, …numbers}"
     ),
 }
 CANDIDATES = inline_serializer(
@@ -51,21 +53,26 @@ class ClaimCandidates(EngineView):
 
     @extend_schema(
         parameters=[
-            OpenApiParameter("seq", int, description="after this event; now when absent"),
-            OpenApiParameter(
-                "node", str, description="as the scheduler chooses for it, if the class waits"
+            query(
+                "CandidateQuery",
+                {
+                    "seq": whole(SEQ),
+                    "node": words("as the scheduler chooses for it, if the class waits"),
+                },
             ),
+            IF_NONE_MATCH,
         ],
         responses=CANDIDATES,
     )
     def get(self, request: Request, run_id: int, namespace: str, name: str) -> EngineAnswer:
         """The volumes in matching order, each with its verdict and evidence; docs/evidence.md."""
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        run, seq = found_run(request, run_id), self.asked["seq"]
+        self.lasts(run, seq)
         arguments = {
             "run_id": run.pk,
             "claim": f"{namespace}/{name}",
             "seq": seq,
-            "node": request.query_params.get("node", ""),
+            "node": self.asked["node"] or "",
         }
         return EngineAnswer(
             Question(claim_candidates_by_id, arguments, run.pk, lasts=seq is not None)
@@ -79,7 +86,7 @@ _CLAIMANT = {
     "class": serializers.CharField(allow_blank=True),
     "verdict": serializers.CharField(help_text="chosen, fits, or the first rule it breaks"),
     "text": serializers.CharField(help_text="the evidence, in words"),
-    "faults": serializers.ListField(child=serializers.JSONField()),
+    "faults": serializers.ListField(child=DetailField()),
 }
 CLAIMANTS = inline_serializer(
     "Claimants",
@@ -99,12 +106,13 @@ class VolumeClaimants(EngineView):
     """What matching says of a volume for every claim that has none."""
 
     @extend_schema(
-        parameters=[OpenApiParameter("seq", int, description="after this event; now when absent")],
+        parameters=[query("ClaimantQuery", {"seq": whole(SEQ)}), IF_NONE_MATCH],
         responses=CLAIMANTS,
     )
     def get(self, request: Request, run_id: int, name: str) -> EngineAnswer:
         """The claims that could take it first, each with its verdict; docs/evidence.md."""
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        run, seq = found_run(request, run_id), self.asked["seq"]
+        self.lasts(run, seq)
         arguments = {"run_id": run.pk, "volume": name, "seq": seq}
         return EngineAnswer(
             Question(volume_claimants_by_id, arguments, run.pk, lasts=seq is not None)

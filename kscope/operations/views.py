@@ -9,8 +9,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,6 +19,8 @@ from kscope.operations.access import may_operate, may_read_metrics
 from kscope.operations.health import CHECKS, readiness
 from kscope.operations.metrics import CONTENT_TYPE_LATEST, metrics_text
 from kscope.operations.overview import overview, summary
+from kscope.operations.shapes import Overview as Shown
+from kscope.runs.web.api.answer_schema import answer_class
 from kscope.runs.web.rest import RestView
 
 
@@ -85,10 +86,7 @@ class Operations(RestView):
     permission_classes = (MayOperate,)
 
     @extend_schema(
-        responses=OpenApiResponse(
-            OpenApiTypes.OBJECT,
-            "{processes, queues, runs, waiting, leases, commands, largest, tables, failures, …}",
-        )
+        responses=answer_class(Shown),
     )
     def get(self, request: Request) -> Response:
         """As on the page /operations/."""

@@ -63,10 +63,19 @@ class Agreement:
         return sum(self.counts.values())
 
 
-def agreement(run: Run, *, verdict: str = "", pod: str = "", seq: int | None = None) -> Agreement:
+def agreement(
+    run: Run,
+    *,
+    verdict: str = "",
+    pod: str = "",
+    seq: int | None = None,
+    before: int | str | None = None,
+    most: int = SHOWN,
+) -> Agreement:
     """The shadow decisions up to event *seq*: those with *verdict* and of "namespace/name" *pod*.
 
-    The counts are of all verdicts. A verdict that a later one took the place of is left out.
+    The counts are of all verdicts. A verdict that a later one took the place of is left out. Of the
+    decisions there are at most so many, recorded before event *before*.
     """
     events = RunEvent.objects.filter(run=run, kind="ShadowDecision")
     if seq is not None:
@@ -80,12 +89,14 @@ def agreement(run: Run, *, verdict: str = "", pod: str = "", seq: int | None = N
     counts = {name: numbers.get(name, 0) for name in VERDICTS}
     if verdict:
         events = events.filter(data__verdict=verdict)
-    return Agreement(counts, _newest(events))
+    if before is not None:
+        events = events.filter(seq__lt=before)
+    return Agreement(counts, _newest(events, most))
 
 
-def _newest(events: QuerySet[RunEvent]) -> list[ShadowDecision]:
+def _newest(events: QuerySet[RunEvent], most: int) -> list[ShadowDecision]:
     decisions: list[ShadowDecision] = []
-    for event in events.order_by("-seq")[:SHOWN]:
+    for event in events.order_by("-seq")[:most]:
         data: dict[str, Any] = event.data or {}
         decisions.append(
             ShadowDecision(

@@ -1,7 +1,7 @@
 """The REST API of what goes on inside a scheduler."""
 
 from django.utils.translation import gettext
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -12,7 +12,8 @@ from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
-from kscope.runs.web.api.parameters import entity_name, whole_number
+from kscope.runs.web.contract.document import IF_NONE_MATCH
+from kscope.runs.web.contract.queries import entity_name, query, whole, words
 from scheduling.inside.answers import Caches, caches_by_id, cycle_by_id, what_if_by_id
 from scheduling.inside.path_trials import PathTrials, tried_by_id
 
@@ -23,9 +24,14 @@ class InsideScheduler(EngineView):
     @extend_schema(
         operation_id="runs_inside_scheduler",
         parameters=[
-            OpenApiParameter("cycle", int, description="the number of the scheduling cycle"),
-            OpenApiParameter("pod", str, description="NAMESPACE/NAME: its newest cycle"),
-            OpenApiParameter("seq", int, description="only cycles that began up to this event"),
+            query(
+                "CycleQuery",
+                {
+                    "cycle": whole("the number of the scheduling cycle"),
+                    "pod": words("NAMESPACE/NAME: its newest cycle"),
+                    "seq": whole("only cycles that began up to this event"),
+                },
+            )
         ],
         responses=answer_schema(
             Cycle,
@@ -40,8 +46,8 @@ class InsideScheduler(EngineView):
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
         """Written down by the code that decides, while it decides again: docs/inside.md."""
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
-        cycle, pod = whole_number(request, "cycle"), entity_name(request, "pod")
+        run, seq = found_run(request, run_id), self.asked["seq"]
+        cycle, pod = self.asked["cycle"], entity_name(self.asked, "pod")
         if cycle is None and not pod:
             raise ApplicationError(
                 gettext("Say which cycle: ?cycle=NUMBER or ?pod=NAMESPACE/NAME.")
@@ -57,9 +63,14 @@ class InsideWhatIf(EngineView):
     @extend_schema(
         operation_id="runs_inside_what_if",
         parameters=[
-            OpenApiParameter("cycle", int, required=True, description="of the scheduling cycle"),
-            OpenApiParameter("pod", str, description="NAMESPACE/NAME, if several have the number"),
-            OpenApiParameter("resource", str, description="default: cpu"),
+            query(
+                "WhatIfQuery",
+                {
+                    "cycle": whole("of the scheduling cycle", required=True),
+                    "pod": words("NAMESPACE/NAME, if several have the number"),
+                    "resource": words("default: cpu"),
+                },
+            )
         ],
         responses=answer_schema(
             WhatIf,
@@ -71,11 +82,13 @@ class InsideWhatIf(EngineView):
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
         """Decided by the scheduler itself, at the instant of the cycle: docs/inside.md."""
-        run, cycle = found_run(request, run_id), whole_number(request, "cycle")
-        if cycle is None:
-            raise ApplicationError(gettext("Say which cycle: ?cycle=NUMBER."))
-        pod, resource = entity_name(request, "pod"), request.query_params.get("resource", "cpu")
-        arguments = {"run_id": run.pk, "cycle": cycle, "pod": pod, "resource": resource}
+        run, asked = found_run(request, run_id), self.asked
+        arguments = {
+            "run_id": run.pk,
+            "cycle": asked["cycle"],
+            "pod": entity_name(asked, "pod"),
+            "resource": asked["resource"] or "cpu",
+        }
         return EngineAnswer(Question(what_if_by_id, arguments, run.pk, lasts=True))
 
 
@@ -84,12 +97,16 @@ class InsideCaches(EngineView):
 
     @extend_schema(
         operation_id="runs_inside_caches",
-        parameters=[OpenApiParameter("seq", int, description="after this event; else the newest")],
+        parameters=[
+            query("CachesQuery", {"seq": whole("after this event; else the newest")}),
+            IF_NONE_MATCH,
+        ],
         responses=answer_schema(Caches, "Inside"),
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
         """Queue, assumed pods, volumes and claims, replicas and their Lease: docs/inside.md."""
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        run, seq = found_run(request, run_id), self.asked["seq"]
+        self.lasts(run, seq)
         arguments = {"run_id": run.pk, "seq": seq}
         return EngineAnswer(Question(caches_by_id, arguments, run.pk, lasts=seq is not None))
 
@@ -99,11 +116,15 @@ class PodPathTrials(EngineView):
 
     @extend_schema(
         operation_id="runs_pods_path_trials",
-        parameters=[OpenApiParameter("seq", int, description="as seen after this event")],
+        parameters=[
+            query("PathTrialsQuery", {"seq": whole("as seen after this event")}),
+            IF_NONE_MATCH,
+        ],
         responses=answer_schema(PathTrials, "Path"),
     )
     def get(self, request: Request, run_id: int, namespace: str, name: str) -> EngineAnswer:
         """Those that a command can make, once the pod is bound, in a cluster that is not large."""
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
+        run, seq = found_run(request, run_id), self.asked["seq"]
+        self.lasts(run, seq)
         arguments = {"run_id": run.pk, "pod": f"{namespace}/{name}", "seq": seq}
         return EngineAnswer(Question(tried_by_id, arguments, run.pk, lasts=seq is not None))

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 from django.http import HttpResponse
 from django.utils.translation import gettext
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from engine.diagnosis.trace.answer import Timeline
@@ -17,7 +17,7 @@ from kscope.runs.languages.reader import said
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 from kscope.runs.web.api.answer_schema import answer_schema
-from kscope.runs.web.api.parameters import whole_number
+from kscope.runs.web.contract.queries import entity_name, one_of, query, switch, whole, words
 from kscope.runs.web.rest import RestView
 from scheduling.paths import StoredRecord
 from scheduling.timeline.kept import TRACES
@@ -28,39 +28,46 @@ _USUAL_WIDTH, _USUAL_ROWS = 1_000, 60
 _BY = ("objects", "components")
 
 
+_QUERY = query(
+    "TimelineQuery",
+    {
+        "from": whole("begin, in virtual ns; 0 when absent"),
+        "to": whole("end, in virtual ns; the head when absent"),
+        "width": whole(f"in pixels; default: {_USUAL_WIDTH}", least=1, most=WIDEST),
+        "by": one_of(_BY, "what a row is; default: objects"),
+        "q": words("part of the names wanted"),
+        "seq": whole("sums up to this event; newest when absent"),
+        "pod": words("NAMESPACE/NAME: its path comes first, with arrows"),
+        "open": words("keys of open rows, separated by commas"),
+        "wait": whole("only pods that waited so many ns or more"),
+        "kubernetes": switch("1: only Kubernetes Events"),
+        "first": whole("the first row wanted, from 0"),
+        "rows": whole(f"how many rows; default: {_USUAL_ROWS}", least=1, most=MOST_ROWS),
+    },
+)
+
+
 class RunTimeline(RestView):
     """What each object was when, for a window of time and of rows."""
 
     @extend_schema(
         operation_id="runs_timeline",
-        parameters=[
-            OpenApiParameter("from", int, description="begin, in virtual ns; 0 when absent"),
-            OpenApiParameter("to", int, description="end, in virtual ns; the head when absent"),
-            OpenApiParameter("width", int, description=f"in pixels, at most {WIDEST}"),
-            OpenApiParameter("by", str, enum=_BY, description="what a row is"),
-            OpenApiParameter("q", str, description="part of the names wanted"),
-            OpenApiParameter("seq", int, description="sums up to this event; newest when absent"),
-            OpenApiParameter("pod", str, description="NS/NAME: its path comes first, with arrows"),
-            OpenApiParameter("open", str, description="keys of open rows, separated by commas"),
-            OpenApiParameter("wait", int, description="only pods that waited so many ns or more"),
-            OpenApiParameter("kubernetes", int, enum=[0, 1], description="1: Kubernetes Events"),
-            OpenApiParameter("first", int, description="the first row wanted, from 0"),
-            OpenApiParameter("rows", int, description=f"how many rows, at most {MOST_ROWS}"),
-        ],
+        parameters=[_QUERY],
         responses=answer_schema(Timeline, "Timeline"),
     )
     def get(self, request: Request, run_id: int) -> HttpResponse:
         """Rows with bars or areas; docs/timeline.md says how they are read."""
         run = found_run(request, run_id)
-        head, asked, view = _head(request, run), _asked(request), _view(request, run)
+        head, asked = _head(self.asked, run), _asked(self.asked)
+        view = _view(self.asked, run)
         with TRACES.of(run) as trace:
             record = StoredRecord(run, head.shown_seq)
             answer = timeline_of(trace, record, asked, view, head)
         return HttpResponse(orjson.dumps(said(answer)), content_type="application/json")
 
 
-def _head(request: Request, run: Run) -> Head:
-    seq = whole_number(request, "seq")
+def _head(given: dict[str, Any], run: Run) -> Head:
+    seq = given["seq"]
     if seq is None or seq == run.head_seq:
         return Head(run.head_seq, run.head_at, run.head_seq, run.head_at)
     check_seq(run, seq)
@@ -68,25 +75,18 @@ def _head(request: Request, run: Run) -> Head:
     return Head(run.head_seq, run.head_at, seq, at or 0)
 
 
-def _asked(request: Request) -> Asked:
-    texts = request.query_params
-    by = texts.get("by", "objects")
-    if by not in _BY:
-        raise ApplicationError(
-            gettext("by is {by}; it must be objects or components").format(by=repr(by))
-        )
+def _asked(given: dict[str, Any]) -> Asked:
     return Asked(
-        by_components=by == "components",
-        text=texts.get("q", "").strip(),
-        open_rows=frozenset(filter(None, texts.get("open", "").split(","))),
-        least_wait=whole_number(request, "wait") or 0,
-        only_events=bool(whole_number(request, "kubernetes")),
+        by_components=given["by"] == "components",
+        text=(given["q"] or "").strip(),
+        open_rows=frozenset(filter(None, (given["open"] or "").split(","))),
+        least_wait=given["wait"] or 0,
+        only_events=bool(given["kubernetes"]),
     )
 
 
-def _view(request: Request, run: Run) -> View:
-    start = whole_number(request, "from") or 0
-    end = whole_number(request, "to")
+def _view(given: dict[str, Any], run: Run) -> View:
+    start, end = given["from"] or 0, given["to"]
     if end is None:
         end = max(run.head_at, start + 1)
     if end <= start:
@@ -98,24 +98,8 @@ def _view(request: Request, run: Run) -> View:
     return View(
         start,
         end,
-        width=_within(request, "width", _USUAL_WIDTH, WIDEST),
-        first=whole_number(request, "first") or 0,
-        rows=_within(request, "rows", _USUAL_ROWS, MOST_ROWS),
-        pod=_pod(request),
+        width=given["width"] or _USUAL_WIDTH,
+        first=given["first"] or 0,
+        rows=given["rows"] or _USUAL_ROWS,
+        pod=f"pod/{pod}" if (pod := entity_name(given, "pod")) else "",
     )
-
-
-def _within(request: Request, name: str, usual: int, most: int) -> int:
-    given = whole_number(request, name)
-    if given is not None and not 1 <= given <= most:
-        raise ApplicationError(
-            gettext("{name} is {given}; it must be between 1 and {most}").format(
-                name=name, given=given, most=most
-            )
-        )
-    return usual if given is None else given
-
-
-def _pod(request: Request) -> str:
-    key: Any = request.query_params.get("pod", "").removeprefix("pod/")
-    return f"pod/{key}" if key else ""

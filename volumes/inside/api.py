@@ -1,7 +1,7 @@
 """The REST API of what goes on inside the components that look after volumes."""
 
 from django.utils.translation import gettext
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 
@@ -11,7 +11,8 @@ from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
-from kscope.runs.web.api.parameters import entity_name, whole_number
+from kscope.runs.web.contract.document import IF_NONE_MATCH
+from kscope.runs.web.contract.queries import entity_name, query, whole, words
 from volumes.inside.answers import inside_volumes_by_id
 
 _KINDS = ("claim", "pod", "node")
@@ -23,10 +24,16 @@ class InsideVolumesView(EngineView):
     @extend_schema(
         operation_id="runs_inside_volumes",
         parameters=[
-            OpenApiParameter("claim", str, description="NAMESPACE/NAME"),
-            OpenApiParameter("pod", str, description="NAMESPACE/NAME: its claims and its node"),
-            OpenApiParameter("node", str, description="everything that its kubelet did"),
-            OpenApiParameter("seq", int, description="up to this event; now when absent"),
+            query(
+                "VolumesQuery",
+                {
+                    "claim": words("NAMESPACE/NAME"),
+                    "pod": words("NAMESPACE/NAME: its claims and its node"),
+                    "node": words("everything that its kubelet did"),
+                    "seq": whole("up to this event; now when absent"),
+                },
+            ),
+            IF_NONE_MATCH,
         ],
         responses=answer_schema(
             VolumesInside,
@@ -40,8 +47,9 @@ class InsideVolumesView(EngineView):
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer:
         """Written down by the code that decides, while it decides again: docs/inside.md."""
-        run, seq = found_run(request, run_id), whole_number(request, "seq")
-        asked = {kind: entity_name(request, kind) for kind in _KINDS}
+        run, seq = found_run(request, run_id), self.asked["seq"]
+        self.lasts(run, seq)
+        asked = {kind: entity_name(self.asked, kind) for kind in _KINDS}
         if sum(bool(name) for name in asked.values()) != 1:
             raise ApplicationError(
                 gettext(

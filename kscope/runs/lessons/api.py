@@ -12,10 +12,14 @@ from kscope.runs.lessons.telling import (
     told_of,
     whole,
 )
+from kscope.runs.web.contract.paging import page_of, page_schema, paged
+from kscope.runs.web.contract.queries import query
 from kscope.runs.web.rest import RestView
 
+MOST_LESSONS, USUAL_LESSONS = 500, 200
 
-class _Piece(serializers.Serializer):
+
+class LessonPiece(serializers.Serializer):
     """A part of a text; what is empty is absent."""
 
     kind = serializers.ChoiceField(("text", "code", "term", "moment", "object"))
@@ -27,33 +31,33 @@ class _Piece(serializers.Serializer):
     moment = serializers.CharField(required=False)
 
 
-class _Option(serializers.Serializer):
+class LessonOption(serializers.Serializer):
     """An answer to a question."""
 
-    text = _Piece(many=True)
+    text = LessonPiece(many=True)
     entity = serializers.CharField(help_text="what stands for it on the picture, or empty")
     right = serializers.BooleanField()
-    why = _Piece(many=True)
+    why = LessonPiece(many=True)
 
 
-class _Ask(serializers.Serializer):
+class LessonAsk(serializers.Serializer):
     """A question."""
 
-    question = _Piece(many=True)
+    question = LessonPiece(many=True)
     then = serializers.CharField(help_text="the moment that the run plays to after the answer")
-    because = _Piece(many=True)
-    options = _Option(many=True)
+    because = LessonPiece(many=True)
+    options = LessonOption(many=True)
 
 
-class _Step(serializers.Serializer):
+class LessonStep(serializers.Serializer):
     """A page of a lesson."""
 
     title = serializers.CharField()
     at = serializers.CharField(help_text="its moment")
     select = serializers.CharField(help_text="an object, or empty")
     page = serializers.CharField(help_text="a page of the run that shows more, or empty")
-    text = serializers.ListField(child=_Piece(many=True))
-    ask = _Ask(allow_null=True)
+    text = serializers.ListField(child=LessonPiece(many=True))
+    ask = LessonAsk(allow_null=True)
 
 
 class ListedLesson(serializers.Serializer):
@@ -69,7 +73,7 @@ class ListedLesson(serializers.Serializer):
     is_shipped = serializers.BooleanField(help_text="whether it came with kscope")
 
 
-class _Moment(serializers.Serializer):
+class LessonMoment(serializers.Serializer):
     """An instant of the run."""
 
     seq = serializers.IntegerField()
@@ -79,9 +83,9 @@ class _Moment(serializers.Serializer):
 class WholeLesson(ListedLesson):
     """A lesson with its steps and, once its run is finished, where they are in it."""
 
-    told = _Step(many=True)
+    told = LessonStep(many=True)
     run = serializers.IntegerField(allow_null=True, help_text="id; null until its page was opened")
-    moments = serializers.DictField(child=_Moment(), allow_null=True)
+    moments = serializers.DictField(child=LessonMoment(), allow_null=True)
     problems = serializers.ListField(
         child=serializers.CharField(),
         allow_null=True,
@@ -89,19 +93,21 @@ class WholeLesson(ListedLesson):
     )
 
 
-class _Lessons(serializers.Serializer):
-    """All lessons."""
-
-    lessons = ListedLesson(many=True)
-
-
 class LessonList(RestView):
     """The lessons, course by course."""
 
-    @extend_schema(operation_id="lessons_list", responses=_Lessons)
+    @extend_schema(
+        operation_id="lessons_list",
+        parameters=[query("LessonQuery", paged(MOST_LESSONS, USUAL_LESSONS))],
+        responses=page_schema(ListedLesson, "LessonPage"),
+    )
     def get(self, request: Request) -> Response:
-        """All lessons that the visitor may read, those of kscope first."""
-        return Response({"lessons": [listed(each) for each in readable_lessons(request)]})
+        """The lessons that the visitor may read, those of kscope first."""
+        page = page_of(self.asked, USUAL_LESSONS)
+        begin = int(page.after or 0)
+        readable = readable_lessons(request)[begin : begin + page.wanted]
+        found, more = page.cut(enumerate(readable, begin + 1), lambda each: each[0])
+        return Response({"items": [listed(each) for _, each in found], "continue": more})
 
 
 class LessonDetail(RestView):

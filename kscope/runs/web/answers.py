@@ -26,10 +26,21 @@ def _as_it_is(text: bytes) -> tuple[bytes, str]:
     return text, JSON
 
 
-class EngineAnswer(HttpResponse):
+class LateAnswer(HttpResponse):
+    """A response whose content is known later: it holds neither a thread nor a place until then.
+
+    Only an `EngineView` or a `filled` view may return it.
+    """
+
+    async def fill(self, asker: str) -> None:
+        """Wait for the content."""
+        raise NotImplementedError
+
+
+class EngineAnswer(LateAnswer):
     """A response that waits for the answer to a question; *show* makes content of it.
 
-    Only an `EngineView` or a `filled` view may return it. It holds nothing until `fill`.
+    It holds nothing until `fill`.
     """
 
     def __init__(self, question: Question, show: Show = _as_it_is) -> None:
@@ -128,7 +139,7 @@ def filled(view: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(view)
     async def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = await sync_to_async(view)(request, *args, **kwargs)
-        if isinstance(response, EngineAnswer | EngineParts):
+        if isinstance(response, LateAnswer | EngineParts):
             asker = await sync_to_async(_leave)(request)
             requests_at_once.leave()
             if isinstance(response, EngineParts):

@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from kscope.runs.web.api import commands, comparison, controls, edits, history, runs, scenarios
+from kscope.runs.web.api import (
+    commands,
+    comparison,
+    controls,
+    edits,
+    history,
+    objects,
+    runs,
+    scenarios,
+    waiting,
+)
 
 urlpatterns = [
     path("runs/", runs.RunList.as_view(), name="api-runs"),
@@ -19,6 +29,9 @@ urlpatterns = [
     ),
     path("runs/<int:run_id>/counters/", history.RunCounters.as_view(), name="api-counters"),
     path("runs/<int:run_id>/histogram/", history.RunHistogram.as_view(), name="api-histogram"),
+    path("runs/<int:run_id>/objects/", objects.RunObjects.as_view(), name="api-objects"),
+    path("runs/<int:run_id>/diff/", objects.RunDiff.as_view(), name="api-diff"),
+    path("runs/<int:run_id>/wait/", waiting.RunWait.as_view(), name="api-wait"),
     path(
         "runs/<int:run_id>/objects/<path:entity>/", history.RunObject.as_view(), name="api-object"
     ),

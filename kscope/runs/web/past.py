@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import Any
 
 from django.utils.translation import gettext
 
@@ -74,15 +75,19 @@ class ObjectLog(dict[str, Manifest | None]):
             return 0, None
         return min(newest, seq), self._objects.get(entity)
 
+    @property
+    def entities(self) -> list[str]:
+        """The ids of all that there ever was, in their order."""
+        return sorted({*self._objects, *self._versions})
+
     def all_at(self, prefix: str, seq: int) -> list[Manifest]:
         """The manifests after event *seq* of all entities whose id begins with *prefix*, by id."""
         return [manifest for _, manifest in self.versions_at(prefix, seq)]
 
     def versions_at(self, prefix: str, seq: int) -> list[tuple[int, Manifest]]:
         """The same, each with the event that wrote it."""
-        known = {*self._objects, *self._versions}
         versions = (
-            self.version_at(entity, seq) for entity in sorted(known) if entity.startswith(prefix)
+            self.version_at(entity, seq) for entity in self.entities if entity.startswith(prefix)
         )
         return [(written, manifest) for written, manifest in versions if manifest is not None]
 
@@ -118,6 +123,24 @@ def object_at(run: Run, entity: str, *, seq: int) -> Manifest | Question | None:
 def object_replayed(run_id: int, entity: str, seq: int) -> Manifest | None:
     """The manifest of *entity* after event *seq*, from a replay that may be known already."""
     return log_replayed(run_id, seq).at(entity, seq)
+
+
+def objects_replayed(
+    run_id: int, prefix: str, seq: int, after: str, most: int
+) -> list[dict[str, Any]]:
+    """The objects after event *seq* of entities whose id begins with *prefix*, by id.
+
+    At most so many, of ids that come after *after*: [{id, seq, manifest}].
+    """
+    log, found = log_replayed(run_id, seq), list[dict[str, Any]]()
+    for entity in log.entities:
+        if entity > after and entity.startswith(prefix):
+            written, manifest = log.version_at(entity, seq)
+            if manifest is not None:
+                found.append({"id": entity, "seq": written, "manifest": manifest})
+        if len(found) == most:
+            break
+    return found
 
 
 def log_replayed(run_id: int, seq: int) -> ObjectLog:

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import sys
 import textwrap
 from collections.abc import Mapping
 from dataclasses import is_dataclass
@@ -63,20 +64,26 @@ def _serializer(kind: type, prefix: str, more: Mapping[str, Field]) -> type[Fiel
 
 def _texts(kind: type) -> dict[str, str]:
     """The text below each field in the source of a class, and of those that it has fields from."""
-    found: dict[str, str] = {}
-    for base in reversed([*kind.__mro__, *getattr(kind, "__orig_bases__", ())]):
-        if is_typeddict(base) or is_dataclass(base):
-            found |= _own_texts(base)
-    return found | _own_texts(kind)
+    tree = _source(kind)
+    if tree is None:
+        return {}
+    # A TypedDict does not remember what it was made from.
+    names = vars(sys.modules[kind.__module__])
+    bases = [names.get(base.id) for base in tree.bases if isinstance(base, ast.Name)]
+    inherited = [_texts(base) for base in bases if isinstance(base, type)]
+    return {name: text for one in [*inherited, _own_texts(tree)] for name, text in one.items()}
 
 
-@cache
-def _own_texts(kind: Any) -> dict[str, str]:
+def _source(kind: type) -> ast.ClassDef | None:
     try:
         [tree] = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     except (OSError, TypeError):
-        return {}
-    body = tree.body if isinstance(tree, ast.ClassDef) else []
+        return None
+    return tree if isinstance(tree, ast.ClassDef) else None
+
+
+def _own_texts(tree: ast.ClassDef) -> dict[str, str]:
+    body = tree.body
     return {
         field.target.id: inspect.cleandoc(text.value.value).replace("\n", " ")
         for field, text in zip(body, body[1:], strict=False)

@@ -12,7 +12,6 @@ from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.api.answer_schema import answer_schema
 from kscope.runs.web.contract.queries import query, whole
 
-
 _ASKED = query(
     "CompareQuery",
     {

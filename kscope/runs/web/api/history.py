@@ -198,7 +198,9 @@ class RunHistogram(RestView):
     """How busy the run was when."""
 
     @extend_schema(
-        parameters=[query("HistogramQuery", {"buckets": whole("default: 120", least=1, most=1_000)})],
+        parameters=[
+            query("HistogramQuery", {"buckets": whole("default: 120", least=1, most=1_000)})
+        ],
         responses=type(
             "Histogram",
             (serializers.Serializer,),

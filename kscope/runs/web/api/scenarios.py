@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django.http import HttpResponse, JsonResponse
 from django.utils.translation import gettext
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -33,12 +33,15 @@ _LISTED = answer_class(ListedScenario)
 _DETAIL = answer_class(ScenarioDetail)
 
 
+@extend_schema_field({"type": "string", "format": "binary"})
+class SentFile(serializers.FileField):
+    """A file of a form."""
+
+
 class Upload(serializers.Serializer):
     """Files that are read into one scenario: docs/scenario-format.md."""
 
-    files = serializers.ListField(
-        child=serializers.FileField(), min_length=1, help_text="files and archives"
-    )
+    files = serializers.ListField(child=SentFile(), min_length=1, help_text="files and archives")
     name = serializers.CharField(
         required=False, allow_blank=True, help_text="default: that of the first file"
     )
@@ -116,9 +119,7 @@ class ScenarioView(RestView):
         """What runs of it start from, and how its files were read."""
         return Response(_detail(request, found_scenario(request, scenario_id)))
 
-    @extend_schema(
-        operation_id="scenarios_partial_update", request=Sharing, responses=_DETAIL
-    )
+    @extend_schema(operation_id="scenarios_partial_update", request=Sharing, responses=_DETAIL)
     @once()
     def patch(self, request: Request, scenario_id: int) -> Response:
         """Change who may see it."""

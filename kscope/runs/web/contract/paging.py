@@ -27,7 +27,9 @@ class Page:
     limit: int
     after: Place | None
 
-    def cut(self, items: Iterable[Any], place_of: Callable[[Any], Place]) -> tuple[list[Any], str | None]:
+    def cut(
+        self, items: Iterable[Any], place_of: Callable[[Any], Place]
+    ) -> tuple[list[Any], str | None]:
         """Of *items*, of which one more than the limit was read: those of the page, and `continue`."""
         found = list(items)
         page = found[: self.limit]

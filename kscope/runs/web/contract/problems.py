@@ -18,10 +18,14 @@ def is_api(path: str) -> bool:
     return path.startswith(API)
 
 
-def problem_response(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any) -> HttpResponse:
+def problem_response(
+    status: int, detail: str, headers: Mapping[str, str] | None = None, **more: Any
+) -> HttpResponse:
     """The answer with problem details."""
     content = problem(status, detail, **more)
-    return JsonResponse(content, status=status, content_type=PROBLEM_JSON, headers=dict(headers or {}))
+    return JsonResponse(
+        content, status=status, content_type=PROBLEM_JSON, headers=dict(headers or {})
+    )
 
 
 def errors_of(found: Any, prefix: str = "") -> list[dict[str, str]]:

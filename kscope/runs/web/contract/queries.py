@@ -74,7 +74,9 @@ class _Switch(serializers.ChoiceField):
     """A choice of 0 and 1, which becomes a boolean."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(["0", "1"], error_messages={"invalid_choice": _unknown(["0", "1"])}, **options)
+        super().__init__(
+            ["0", "1"], error_messages={"invalid_choice": _unknown(["0", "1"])}, **options
+        )
 
     def to_internal_value(self, data: Any) -> bool:
         """See rest_framework. Raises ValidationError."""
@@ -82,3 +84,11 @@ class _Switch(serializers.ChoiceField):
 
 
 SEQ = "after this event; the newest when absent"
+
+
+def entity_name(asked: Mapping[str, Any], kind: str) -> str:
+    """The value of the parameter *kind*, an object of that kind: NAMESPACE/NAME or NAME; "" for none.
+
+    "pod/NAMESPACE/NAME", as events name it, is the same.
+    """
+    return str(asked[kind] or "").removeprefix(f"{kind}/")

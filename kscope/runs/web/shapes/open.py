@@ -1,9 +1,11 @@
 """Objects whose fields somebody else names: Kubernetes, a component, a plugin."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+
+from kscope.accounts.access import Visibility as Seen
 
 
 def _open(doc: str, **properties: Any) -> dict[str, Any]:
@@ -67,7 +69,9 @@ class ChangesField(serializers.JSONField):
     """What an event changed of the view state."""
 
 
-@extend_schema_field(_open("What one kind of event says: docs/events.md."), component_name="EventData")
+@extend_schema_field(
+    _open("What one kind of event says: docs/events.md."), component_name="EventData"
+)
 class EventDataField(serializers.JSONField):
     """What belongs to an event of one kind."""
 
@@ -77,9 +81,30 @@ class DetailField(serializers.JSONField):
     """What a plugin says beside its refusal."""
 
 
+@extend_schema_field(
+    _open(
+        "A definition of Kubernetes' own OpenAPI document, without what is only for its servers."
+    ),
+    component_name="Definition",
+)
+class DefinitionField(serializers.JSONField):
+    """A schema of Kubernetes."""
+
+
+Definition = Annotated[dict[str, Any], DefinitionField]
 Manifest = Annotated[dict[str, Any], ManifestField]
 CommandBody = Annotated[dict[str, Any], CommandField]
 Attributes = Annotated[dict[str, Any], AttributesField]
 Changes = Annotated[dict[str, Any], ChangesField]
 EventData = Annotated[dict[str, Any], EventDataField]
 Detail = Annotated[dict[str, Any], DetailField]
+
+
+class VisibilityField(serializers.ChoiceField):
+    """Who besides its owner may read a thing."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(Seen.choices, **options)
+
+
+Visibility = Annotated[Literal["private", "shared", "public"], VisibilityField]

@@ -1,6 +1,8 @@
 """Scenarios, and how the files of an upload were read."""
 
-from typing import Literal, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
+
+from kscope.runs.web.shapes.open import Visibility
 
 
 class FileProblem(TypedDict):
@@ -103,7 +105,7 @@ class ListedScenario(TypedDict):
     """whether it came with kscope"""
     owner: str
     """an account's name; empty where no login is required, and of demos"""
-    visibility: Literal["private", "shared", "public"]
+    visibility: Visibility
     bytes: int
     """of what is kept; counts for the quota"""
     summary: dict[str, int]

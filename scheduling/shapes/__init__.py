@@ -1,0 +1,1 @@
+"""The types of answers about scheduling; see kscope/runs/web/shapes."""
