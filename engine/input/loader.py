@@ -46,6 +46,7 @@ from engine.input.sources.foreign import (
     name_fault,
     names_a_type,
 )
+from engine.input.sources.runs import IS_A_RUN, is_run_file
 from engine.input.unknown_fields import LONGEST_WITH_LINES, UnknownFields
 from engine.objects.documents import (
     Document,
@@ -176,6 +177,9 @@ class Loader:
 
         What *is_found* in a folder or an archive, and not named by a person, may be no manifest.
         """
+        if is_run_file(data):
+            self.refuse(name, IS_A_RUN)
+            return
         if is_archive(data):
             self._archive(name, data, limits)
             return

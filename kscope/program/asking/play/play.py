@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from engine.cluster.cluster import Cluster, Slice
 from engine.cluster.playing import play
@@ -11,6 +12,8 @@ from engine.input.budget import Budget, Stop
 from engine.input.scenario import SEEDS, Scenario, parse_duration
 from engine.kernel.errors import SimError
 from engine.kernel.units import SECOND
+from engine.run_file.contents import RunFile, TieBreak
+from engine.run_file.replaying import Replay, Replayed, cluster_of
 from engine.versions.registry import DEFAULT
 from kscope.program.asking.reading.sources import Source, now, single_profile
 from kscope.program.grammar import Request
@@ -28,10 +31,14 @@ class Play:
     cluster: Cluster
     until: int
     budget: Budget
+    tie_break: TieBreak = "random"
+    # The file of a run that is played again, and what came of that.
+    file: RunFile | None = None
+    replayed: Replayed | None = None
     events: int = 0
 
     def run(self, screen: Screen, hear: Callable[[Slice], bool]) -> Stop | None:
-        """Play it; *hear* gets each slice and says whether to go on. See `play`."""
+        """Play it; *hear* gets each slice and says whether to go on. See `play`, and `Replay`."""
         self.cluster.limit(self.budget)
         memory, growth = Memory(), GrowthCollector()
 
@@ -46,6 +53,11 @@ class Play:
                 return Stop.at("memory", self.budget.memory, f"It takes {memory.text}")
             return None
 
+        if self.file is not None:
+            replay = Replay(self.file, self.cluster, heard, memory_stop)
+            self.replayed = replay.play(self.budget)
+            if self.replayed.stop or self.replayed.parting or not self.replayed.is_whole:
+                return self.replayed.stop
         return play(self.cluster, self.until, heard, memory_stop)
 
     def _progress(self) -> str:
@@ -56,6 +68,8 @@ class Play:
 
 def begin(request: Request, source: Source, until: str | None = None) -> Play:
     """The run of files at its beginning. Raises ProgramError where it cannot be made."""
+    if source.run_file is not None:
+        return _of_run(request, source, source.run_file, until)
     name = source.names[0].rpartition("/")[2].partition(".")[0] or "files"
     scenario = Scenario.from_load(source.loaded, name=name, at=now())
     seed = _seed(request, scenario)
@@ -64,12 +78,41 @@ def begin(request: Request, source: Source, until: str | None = None) -> Play:
             scenario,
             profile=single_profile(request) or scenario.profile or DEFAULT.name,
             seed=seed,
-            tie_break=request["tie_break"] or "random",
+            tie_break=_tie_break(request),
         )
     except (SimError, ValueError) as refusal:
         raise ProgramError(str(refusal)) from refusal
     end = _time(until, "--until") if until else scenario.until
-    return Play(name, replace(scenario, seed=seed), cluster, end, Budget.of(scenario.to_dict()))
+    return Play(
+        name,
+        replace(scenario, seed=seed),
+        cluster,
+        end,
+        Budget.of(scenario.to_dict()),
+        _tie_break(request),
+    )
+
+
+def _tie_break(request: Request) -> TieBreak:
+    return "name" if request["tie_break"] == "name" else "random"
+
+
+def _of_run(request: Request, source: Source, file: RunFile, until: str | None) -> Play:
+    """The run of a file, which chooses everything itself. Raises ProgramError."""
+    for flag in ("profile", "seed", "tie_break", "nodes"):
+        if request[flag]:
+            name = flag.replace("_", "-")
+            raise ProgramError(
+                f"--{name}: {source.words} is a run, and has its own",
+                helps=[f"kscope export -o yaml {source.words} - takes its cluster out"],
+            )
+    try:
+        cluster = cluster_of(file)
+    except (SimError, ValueError) as refusal:
+        raise ProgramError(f"{source.words} cannot be played: {refusal}") from refusal
+    end = _time(until, "--until") if until else file.end.at
+    budget, name = Budget.of(file.document), Path(source.names[0]).name.partition(".")[0]
+    return Play(name, file.scenario, cluster, end, budget, file.choices.tie_break, file)
 
 
 def _time(text: str, flag: str) -> int:

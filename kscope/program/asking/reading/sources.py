@@ -11,7 +11,11 @@ from engine.diagnosis.triage.standing import Standing, standing
 from engine.input.load_result import LoadResult, Problem
 from engine.input.loader import load_paths
 from engine.input.options import IntakeOptions, OptionFault
+from engine.input.sources.runs import is_run_file
 from engine.kernel.errors import SimError
+from engine.run_file.checking import check_play
+from engine.run_file.contents import RunFile, RunFileError
+from engine.run_file.reading import read_run_file
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.program.asking.reading.kinds import Named
 from kscope.program.grammar import Request
@@ -20,8 +24,10 @@ from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, several
 
 STDIN = "-"
-# Commands that play what they read.
-_PLAYED = ("simulate", "test")
+# Commands that play what they read, and those that play a run that was saved.
+_PLAYED = ("simulate", "test", "export")
+_PLAY_RUNS = ("simulate", "export", "import")
+_HEAD = 200
 _MOST_ERRORS = 20
 _MOST_NOTES = 5
 
@@ -32,6 +38,8 @@ class Source:
 
     names: tuple[str, ...]
     loaded: LoadResult
+    # What a `.kscope` file holds, if that is what was named.
+    run_file: RunFile | None = None
 
     @property
     def has_stdin(self) -> bool:
@@ -52,11 +60,44 @@ def read(request: Request, screen: Screen, names: Sequence[str]) -> Source:
             helps=[f"kscope {request.command} FILE, or - for standard input"],
         )
     screen.progress(f"reading {' '.join(names)}")
+    run = run_named(request, names)
+    if run is not None:
+        return Source(tuple(names), LoadResult(), run)
     loaded = _loaded(request, names)
     if not loaded.ok:
         raise unreadable(loaded.problems)
     _say_what_was_read(request, screen, loaded)
     return Source(tuple(names), loaded)
+
+
+def run_named(request: Request, names: Sequence[str]) -> RunFile | None:
+    """The run that a `.kscope` file holds; None where none was named. Raises ProgramError."""
+    runs = [name for name in names if _is_run(name)]
+    if not runs:
+        return None
+    name = runs[0]
+    if request.command not in _PLAY_RUNS:
+        helps = [f"kscope export -o yaml {name} - | kscope {request.command} -"]
+        raise ProgramError(f"{name} is a run; {request.command} takes files of a cluster", helps=helps)
+    if len(names) > 1:
+        raise ProgramError(f"{name} is a run, which is played alone")
+    try:
+        file = read_run_file(Path(name))
+        check_play(file.scenario, file.choices)
+    except RunFileError as error:
+        raise ProgramError(f"{name} cannot be read: {error}") from error
+    return file
+
+
+def _is_run(name: str) -> bool:
+    path = Path(name)
+    if name == STDIN or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return is_run_file(file.read(_HEAD))
+    except OSError as error:
+        raise ProgramError(f"{name}: {error.strerror}") from error
 
 
 def _loaded(request: Request, names: Sequence[str]) -> LoadResult:

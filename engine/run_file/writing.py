@@ -1,0 +1,130 @@
+"""Writes a run file piece by piece, so that a long history is never whole in memory.
+
+The same run gives the same bytes: members have a fixed time and order.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable
+from typing import IO, Any, Final
+
+import orjson
+
+from engine.input.sources.runs import MEDIA_TYPE, TYPE
+from engine.kernel.recorder import EventRow
+from engine.run_file.contents import (
+    ANSWERS,
+    COMMANDS,
+    EVENTS,
+    EVIDENCE,
+    RUN,
+    SCENARIO,
+    TRAIL,
+    RunFile,
+    heading,
+)
+
+_TIME: Final = (1980, 1, 1, 0, 0, 0)
+_LEVEL: Final = 6
+
+
+class Sink:
+    """What a zip is written to: bytes that are taken away again and again."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def write(self, piece: bytes) -> int:
+        """Keep a piece until it is taken."""
+        self._pieces.append(bytes(piece))
+        return len(piece)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def taken(self) -> bytes:
+        """What was written since it was taken last."""
+        found = b"".join(self._pieces)
+        self._pieces.clear()
+        return found
+
+
+class RunFileWriter:
+    """Writes the members in order: events first, then evidence, then everything that is known at the end.
+
+    Each call returns the bytes that are ready.
+    """
+
+    def __init__(self) -> None:
+        self._sink = Sink()
+        self._zip = zipfile.ZipFile(self._sink, "w", zipfile.ZIP_DEFLATED)  # pyright: ignore
+        self._zip.writestr(_info(TYPE, zipfile.ZIP_STORED), MEDIA_TYPE)
+        self._member: IO[bytes] | None = None
+        self._name = ""
+
+    def events(self, rows: Iterable[EventRow]) -> bytes:
+        """Go on with the history."""
+        return self._lines(EVENTS, map(event_line, rows))
+
+    def evidence(self, attempts: Iterable[Any]) -> bytes:
+        """Go on with the evidence of scheduling attempts, each a mapping; no events come after it."""
+        return self._lines(EVIDENCE, (orjson.dumps(each) + b"\n" for each in attempts))
+
+    def finish(self, file: RunFile) -> bytes:
+        """Everything else, and the end of the zip."""
+        self._close()
+        self._whole(SCENARIO, orjson.dumps(file.document, option=orjson.OPT_INDENT_2))
+        self._whole(COMMANDS, _json_lines(each.to_dict() for each in file.commands))
+        if file.answers:
+            self._whole(ANSWERS, _json_lines(file.answers))
+        if file.trail:
+            self._zip.writestr(_info(TRAIL, zipfile.ZIP_STORED), file.trail)
+        self._whole(RUN, orjson.dumps(heading(file), option=orjson.OPT_INDENT_2))
+        self._zip.close()
+        return self._sink.taken()
+
+    def _lines(self, name: str, lines: Iterable[bytes]) -> bytes:
+        member = self._open(name)
+        for line in lines:
+            member.write(line)
+        return self._sink.taken()
+
+    def _open(self, name: str) -> IO[bytes]:
+        if self._member is None or self._name != name:
+            self._close()
+            self._member, self._name = self._zip.open(_info(name), "w", force_zip64=True), name
+        return self._member
+
+    def _close(self) -> None:
+        if self._member is not None:
+            self._member.close()
+            self._member = None
+
+    def _whole(self, name: str, data: bytes) -> None:
+        self._zip.writestr(_info(name), data)
+
+
+def event_line(row: EventRow) -> bytes:
+    """One event as a line of JSON; its evidence and changes are encoded already."""
+    event: dict[str, Any] = dict(zip(EventRow._fields[:7], row[:7], strict=True))
+    event["data"] = orjson.Fragment(row.data) if row.data else None
+    event["changes"] = orjson.Fragment(row.changes) if row.changes else None
+    return orjson.dumps(event) + b"\n"
+
+
+def written(file: RunFile) -> bytes:
+    """A file without history, whole."""
+    return RunFileWriter().finish(file)
+
+
+def _info(name: str, packing: int = zipfile.ZIP_DEFLATED) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _TIME)
+    info.compress_type, info.external_attr = packing, 0o644 << 16
+    # Python's own attribute has had another name until 3.13.
+    info._compresslevel = _LEVEL  # type: ignore[attr-defined]
+    return info
+
+
+def _json_lines(values: Iterable[Any]) -> bytes:
+    return b"".join(orjson.dumps(each) + b"\n" for each in values)
