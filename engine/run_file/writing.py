@@ -5,8 +5,10 @@ The same run gives the same bytes: members have a fixed time and order.
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from collections.abc import Iterable
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final
 
 import orjson
@@ -27,6 +29,8 @@ from engine.run_file.contents import (
 
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
 _LEVEL: Final = 6
+_IN_MEMORY: Final = 8 * 1024 * 1024
+_PIECE: Final = 1024 * 1024
 
 
 class Sink:
@@ -51,29 +55,34 @@ class Sink:
 
 
 class RunFileWriter:
-    """Writes the members in order: events first, then evidence, then everything that is known at the end.
+    """Writes the members in order: events, evidence, then everything that is known at the end.
 
-    Each call returns the bytes that are ready.
+    Each call returns the bytes that are ready. Evidence comes with the events, and waits on the disk.
     """
 
     def __init__(self) -> None:
         self._sink = Sink()
         self._zip = zipfile.ZipFile(self._sink, "w", zipfile.ZIP_DEFLATED)  # pyright: ignore
         self._zip.writestr(_info(TYPE, zipfile.ZIP_STORED), MEDIA_TYPE)
-        self._member: IO[bytes] | None = None
-        self._name = ""
+        self._events: IO[bytes] | None = None
+        self._evidence = SpooledTemporaryFile[bytes](_IN_MEMORY)
 
     def events(self, rows: Iterable[EventRow]) -> bytes:
         """Go on with the history."""
-        return self._lines(EVENTS, map(event_line, rows))
+        if self._events is None:
+            self._events = self._zip.open(_info(EVENTS), "w", force_zip64=True)
+        for row in rows:
+            self._events.write(event_line(row))
+        return self._sink.taken()
 
-    def evidence(self, attempts: Iterable[Any]) -> bytes:
-        """Go on with the evidence of scheduling attempts, each a mapping; no events come after it."""
-        return self._lines(EVIDENCE, (orjson.dumps(each) + b"\n" for each in attempts))
+    def evidence(self, attempts: Iterable[Any]) -> None:
+        """Go on with the evidence of scheduling attempts, each a mapping."""
+        for each in attempts:
+            self._evidence.write(orjson.dumps(each) + b"\n")
 
     def finish(self, file: RunFile) -> bytes:
         """Everything else, and the end of the zip."""
-        self._close()
+        self._end_history()
         self._whole(SCENARIO, orjson.dumps(file.document, option=orjson.OPT_INDENT_2))
         self._whole(COMMANDS, _json_lines(each.to_dict() for each in file.commands))
         if file.answers:
@@ -84,22 +93,14 @@ class RunFileWriter:
         self._zip.close()
         return self._sink.taken()
 
-    def _lines(self, name: str, lines: Iterable[bytes]) -> bytes:
-        member = self._open(name)
-        for line in lines:
-            member.write(line)
-        return self._sink.taken()
-
-    def _open(self, name: str) -> IO[bytes]:
-        if self._member is None or self._name != name:
-            self._close()
-            self._member, self._name = self._zip.open(_info(name), "w", force_zip64=True), name
-        return self._member
-
-    def _close(self) -> None:
-        if self._member is not None:
-            self._member.close()
-            self._member = None
+    def _end_history(self) -> None:
+        if self._events is None:
+            return
+        self._events.close()
+        self._evidence.seek(0)
+        with self._zip.open(_info(EVIDENCE), "w", force_zip64=True) as member:
+            shutil.copyfileobj(self._evidence, member, _PIECE)
+        self._evidence.close()
 
     def _whole(self, name: str, data: bytes) -> None:
         self._zip.writestr(_info(name), data)

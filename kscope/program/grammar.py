@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn
 
 from kscope.program.speech.errors import ProgramError, similar_help
@@ -19,6 +19,11 @@ from kscope.program.speech.screen import COLORS
 PROFILES: Final = ("v1.36", "v1.35", "v1.34", "v1.20", "v1.16", "v1.11")
 CHANGES: Final = ("all", "best", "none")
 SHELLS: Final = ("bash", "zsh", "fish")
+# What a run is written as: kscope/exports/registry.py.
+EXPORTS: Final = (
+    *("kscope", "ndjson", "csv", "parquet", "perfetto", "otlp", "openmetrics", "mermaid"),
+    *("yaml", "events"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,10 @@ _FLAGS: Final = (
     Flag("seed", "NUMBER"),
     Flag("tie-break", "random|name", choices=("random", "name"), noun="tie-break"),
     Flag("fail-on", "LIST"),
+    Flag("save", "FILE"),
+    Flag("history"),
+    Flag("dry-run"),
+    Flag("server", "URL"),
     Flag("junit", "FILE"),
     Flag("sarif", "FILE"),
     Flag("host", "ADDRESS"),
@@ -91,11 +100,17 @@ class Command:
     hands_over: bool = False
     # The words that may stand behind it, for the completion: "files", "object", or the words.
     operands: tuple[str, ...] = ()
+    # What -o may be, where that is something else than for other commands.
+    outputs: tuple[str, ...] = ()
 
     @property
     def all_flags(self) -> list[Flag]:
         """Its own and those of every command."""
-        return [FLAGS[name] for name in (*self.flags, *EVERYWHERE)]
+        return [self._flag(name) for name in (*self.flags, *EVERYWHERE)]
+
+    def _flag(self, name: str) -> Flag:
+        flag = FLAGS[name]
+        return replace(flag, choices=self.outputs) if name == "output" and self.outputs else flag
 
 
 _COMMANDS: Final = (
@@ -110,8 +125,21 @@ _COMMANDS: Final = (
     Command("up", ("host", "port", "data", "workers")),
     Command(
         "simulate",
-        (*_SOURCE, "output", "json", "strict", "until", "seed", "tie-break", "fail-on"),
+        (
+            *(*_SOURCE, "output", "json", "strict", "until", "seed", "tie-break", "fail-on"),
+            *("save", "history"),
+        ),
         operands=("files",),
+    ),
+    Command("import", ("filename", "dry-run", "server"), operands=("files",)),
+    Command(
+        "export",
+        (
+            *(*_SOURCE, "output", "namespace", "at", "history", "strict", "until", "seed"),
+            *("tie-break", "server"),
+        ),
+        operands=("files",),
+        outputs=EXPORTS,
     ),
     Command("account", hands_over=True, operands=("create", "role", "password", "list")),
     Command("kubeconfig", hands_over=True),

@@ -16,8 +16,6 @@ HELPS = ROOT / "kscope" / "program" / "helps"
 # bring files in and out.
 NOT_YET = {
     "help": [
-        "  import       Read files, say what was read and what was not, bring them to a running kscope",
-        "  export       Write a run as one file, or for another program",
         "  collect      Write what triage reads of a cluster as one tar.gz",
         "  follow       Keep a run in step with a cluster",
         "  rbac         Print the rights that kscope needs in a cluster",

@@ -36,10 +36,24 @@ def _test(request: Request, screen: Screen) -> int:
     return answer_test(request, screen)
 
 
+def _export(request: Request, screen: Screen) -> int:
+    from kscope.program.asking.handing.export import answer_export
+
+    return answer_export(request, screen)
+
+
+def _import(request: Request, screen: Screen) -> int:
+    from kscope.program.asking.handing.bring import answer_import
+
+    return answer_import(request, screen)
+
+
 ANSWERS = {
     "triage": _triage,
     "why": _why,
     "simulate": _simulate,
     "diff": _diff,
     "test": _test,
+    "export": _export,
+    "import": _import,
 }

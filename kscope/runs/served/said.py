@@ -1,9 +1,10 @@
 """What the history of a run says of its objects, and the lives of these: for Kubernetes Events."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 
+from engine.objects.kubernetes_events import Life, Said
 from kscope.runs.selectors import SEQS_BEFORE
 from kscope.runs.served.objects import rows_of
 
@@ -29,30 +30,6 @@ _OF_MANIFEST = (
     " coalesce(manifest #>> '{spec,schedulerName}', ''),"
     " coalesce(manifest #>> '{spec,nodeName}', '')"
 )
-
-
-class Said(NamedTuple):
-    """What was said of an object with the same words: how often, and when by the clock."""
-
-    object: str
-    reason: str
-    component: str
-    message: str
-    type: str
-    first_seq: int
-    last_seq: int
-    first_at: int
-    last_at: int
-    count: int
-
-
-class Life(NamedTuple):
-    """An object: its uid, a pod's scheduler and node, and the event that created it."""
-
-    uid: str
-    scheduler: str
-    node: str
-    created: int
 
 
 async def is_something_said(link: Link, run_id: int, *, after: int, upto: int) -> bool:

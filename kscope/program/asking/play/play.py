@@ -35,6 +35,8 @@ class Play:
     # The file of a run that is played again, and what came of that.
     file: RunFile | None = None
     replayed: Replayed | None = None
+    # What of its budget was used up.
+    stop: Stop | None = None
     events: int = 0
 
     def run(self, screen: Screen, hear: Callable[[Slice], bool]) -> Stop | None:
@@ -53,6 +55,12 @@ class Play:
                 return Stop.at("memory", self.budget.memory, f"It takes {memory.text}")
             return None
 
+        self.stop = self._played(heard, memory_stop)
+        return self.stop
+
+    def _played(
+        self, heard: Callable[[Slice], bool], memory_stop: Callable[[], Stop | None]
+    ) -> Stop | None:
         if self.file is not None:
             replay = Replay(self.file, self.cluster, heard, memory_stop)
             self.replayed = replay.play(self.budget)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 
@@ -14,7 +15,11 @@ from engine.diagnosis.why import explain_object
 from engine.input.budget import Stop
 from engine.kernel.units import SECOND
 from engine.objects.objects import Node, PersistentVolumeClaim, Pod
+from kscope.exports.registry import FORMATS
+from kscope.program.asking.play.output import Output, size_text
 from kscope.program.asking.play.play import Play, begin
+from kscope.program.asking.play.replayed import say_replayed
+from kscope.program.asking.play.saving import Saver, said_of
 from kscope.program.asking.play.tally import PodLife, Tally, WorkloadTally, preempted, workloads
 from kscope.program.asking.reading.sources import Source, files_and_object, read
 from kscope.program.grammar import Request
@@ -66,12 +71,34 @@ def answer_simulate(request: Request, screen: Screen) -> int:
         raise ProgramError(f"no file is called {named.word}/{named.name}")
     source = read(request, screen, names)
     play = begin(request, source, request["until"])
-    with uncollected():
+    if request["history"] and not request["save"]:
+        raise ProgramError("--history is what --save writes", helps=["--save run.kscope --history"])
+    with uncollected(), _saved(request, play, screen) as hear:
         if request.output == "ndjson":
-            return _timeline(play, screen)
-        summary = _played(play, source, screen, is_wide=request.output == "wide")
-    _print(request, screen, summary)
-    return _status(summary, wanted, screen)
+            status = _timeline(play, screen, hear)
+        else:
+            summary = _played(play, source, screen, hear, is_wide=request.output == "wide")
+            _print(request, screen, summary)
+            status = _status(summary, wanted, screen)
+    return status or say_replayed(play, source.words, screen)
+
+
+@contextmanager
+def _saved(request: Request, play: Play, screen: Screen) -> Generator[Callable[[Slice], object]]:
+    """Around playing: what is called with each slice, so that the run is saved where that was asked for."""
+    target: str | None = request["save"]
+    if target is None:
+        yield _nothing
+        return
+    with Output(target, FORMATS["kscope"], screen) as output:
+        saver = Saver(cast("Any", output), history=bool(request["history"]))
+        yield saver.hear
+        said = said_of(saver.finish(play))
+    screen.did(f"wrote {target} ({said}; {size_text(output.size)})")
+
+
+def _nothing(_: Slice) -> None:
+    pass
 
 
 def failures_named(text: str | None) -> tuple[str, ...]:
@@ -84,10 +111,11 @@ def failures_named(text: str | None) -> tuple[str, ...]:
     return found
 
 
-def _timeline(play: Play, screen: Screen) -> int:
+def _timeline(play: Play, screen: Screen, hear: Callable[[Slice], object]) -> int:
     """Each event as a line, until nobody reads them any more."""
 
     def write(taken: Slice) -> bool:
+        hear(taken)
         lines = (orjson.dumps(event.to_dict()).decode() + "\n" for event in taken.events)
         screen.write("".join(lines))
         return not screen.reader_is_gone
@@ -106,10 +134,13 @@ def _ended_early(play: Play, stop: Stop | None, screen: Screen) -> int:
     return Status.FINE
 
 
-def _played(play: Play, source: Source, screen: Screen, *, is_wide: bool) -> Summary:
+def _played(
+    play: Play, source: Source, screen: Screen, hear: Callable[[Slice], object], *, is_wide: bool
+) -> Summary:
     tally = Tally()
 
     def count(taken: Slice) -> bool:
+        hear(taken)
         tally.hear(taken)
         return True
 

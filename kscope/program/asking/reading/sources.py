@@ -78,7 +78,9 @@ def run_named(request: Request, names: Sequence[str]) -> RunFile | None:
     name = runs[0]
     if request.command not in _PLAY_RUNS:
         helps = [f"kscope export -o yaml {name} - | kscope {request.command} -"]
-        raise ProgramError(f"{name} is a run; {request.command} takes files of a cluster", helps=helps)
+        raise ProgramError(
+            f"{name} is a run; {request.command} takes files of a cluster", helps=helps
+        )
     if len(names) > 1:
         raise ProgramError(f"{name} is a run, which is played alone")
     try:

@@ -1,0 +1,1 @@
+"""A run as OpenMetrics, with the names, labels and buckets of upstream's metrics, over virtual time."""

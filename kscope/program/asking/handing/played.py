@@ -1,0 +1,116 @@
+"""Exports what files hold: played here, and written while it is played."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from engine.cluster.cluster import Cluster, Slice
+from engine.input.scenario import parse_duration
+from engine.kernel.units import SECOND
+from kscope.exports.encoder import Heading
+from kscope.exports.manifests import documents, is_written, rank
+from kscope.program.asking.play.output import Output
+from kscope.program.asking.play.play import Play, begin
+from kscope.program.asking.play.replayed import say_replayed
+from kscope.program.asking.play.saving import Saver, said_of
+from kscope.program.asking.reading.kinds import Named
+from kscope.program.asking.reading.sources import Source
+from kscope.program.grammar import Request
+from kscope.program.speech.errors import ProgramError, Status
+from kscope.program.speech.screen import Screen
+from kscope.program.speech.words import counted, first_small
+from kscope.runs.drive.garbage import uncollected
+
+
+def export_played(
+    request: Request, screen: Screen, source: Source, pod: Named | None, output: Output
+) -> tuple[str, int]:
+    """Play and write; what was written in words, and the status."""
+    with uncollected():
+        play = begin(request, source, _until(request))
+        writes = {"run": _run, "objects": _objects, "events": _events}[output.format.of]
+        said = writes(request, screen, play, pod, output)
+    status = say_replayed(play, source.words, screen)
+    return said, max(status, _ended_early(play, screen))
+
+
+def _until(request: Request) -> str | None:
+    at: str | None = request["at"]
+    if at is None:
+        return request["until"]
+    try:
+        parse_duration(at)
+    except ValueError as error:
+        raise ProgramError(f"--at: {error}", helps=["--at 30s"]) from error
+    return at
+
+
+def _ended_early(play: Play, screen: Screen) -> int:
+    if play.cluster.failure:
+        screen.warning(f"the run has ended: {play.cluster.failure}")
+        return Status.UNSEEN
+    if play.stop is not None:
+        screen.warning(f"{first_small(play.stop.reason)} The rest was not played.")
+        return Status.UNSEEN
+    return Status.FINE
+
+
+def _run(request: Request, screen: Screen, play: Play, pod: Named | None, output: Output) -> str:
+    saver = Saver(cast("Any", output), history=bool(request["history"]))
+
+    def hear(taken: Slice) -> bool:
+        saver.hear(taken)
+        return output.is_read
+
+    play.run(screen, hear)
+    return said_of(saver.finish(play))
+
+
+def _events(request: Request, screen: Screen, play: Play, pod: Named | None, output: Output) -> str:
+    encoder = output.format.encoder(heading_of(play, _pod_id(request, pod)))
+    output.write(encoder.begin())
+
+    def hear(taken: Slice) -> bool:
+        output.write(encoder.take(taken.rows))
+        return output.is_read
+
+    play.run(screen, hear)
+    output.write(encoder.end())
+    return counted(play.cluster.seq, "event")
+
+
+def _objects(
+    request: Request, screen: Screen, play: Play, pod: Named | None, output: Output
+) -> str:
+    play.run(screen, lambda _: output.is_read)
+    count = 0
+    for each in manifests_in_order(play.cluster):
+        output.write(documents([each]))
+        count += 1
+    return f"{counted(count, 'object')} at {play.cluster.now / SECOND:.1f} s"
+
+
+def manifests_in_order(cluster: Cluster) -> list[dict[str, Any]]:
+    """The objects of a cluster, in the order in which they need each other."""
+    store = cluster.store
+    kinds = sorted(filter(is_written, store.kinds()), key=rank)
+    return [obj.raw for kind in kinds for obj in store.objects(kind)]
+
+
+def heading_of(play: Play, pod: str = "") -> Heading:
+    """What an encoder is told of a run."""
+    scenario = play.scenario
+    return Heading(
+        name=scenario.name,
+        profile=play.cluster.profile,
+        seed=scenario.seed,
+        ahead=scenario.ahead,
+        pod=pod,
+    )
+
+
+def _pod_id(request: Request, pod: Named | None) -> str:
+    if pod is None:
+        return ""
+    namespace = pod.namespace or request["namespace"] or "default"
+    return f"pod/{namespace}/{pod.own_name}"

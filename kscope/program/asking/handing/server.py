@@ -1,0 +1,126 @@
+"""Speaks with a kscope that runs, by its REST API."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from kscope.program.asking.play.output import Output
+from kscope.program.asking.reading.kinds import Named
+from kscope.program.grammar import Request
+from kscope.program.speech.errors import ProgramError, Status
+
+DEFAULT: Final = "http://localhost:8000/"
+API: Final = "api/"
+_SECONDS: Final = 600
+_PIECE: Final = 1 << 20
+_MOST_SAID: Final = 64 * 1024
+
+
+class Server:
+    """The kscope at *url*, at KSCOPE_SERVER, or on this machine; KSCOPE_TOKEN says who asks."""
+
+    def __init__(self, url: str | None) -> None:
+        given = url or os.environ.get("KSCOPE_SERVER") or DEFAULT
+        if not given.startswith(("http://", "https://")):
+            raise ProgramError(f"--server: {given} is no address", helps=[f"--server {DEFAULT}"])
+        self.url = f"{given.rstrip('/')}/"
+
+    def address(self, path: str) -> str:
+        """The address of a page."""
+        return f"{self.url}{path}"
+
+    def get(self, path: str, query: Mapping[str, str]) -> Iterator[bytes]:
+        """The body of an answer, piece by piece. Raises ProgramError."""
+        asked = f"{self.address(API + path)}?{urllib.parse.urlencode(query)}"
+        with self._open(urllib.request.Request(asked)) as answer:
+            while piece := answer.read(_PIECE):
+                yield piece
+
+    def read(self, path: str) -> Any:
+        """An answer in JSON. Raises ProgramError."""
+        return json.loads(b"".join(self.get(path, {})))
+
+    def upload(self, path: str, files: list[Path], fields: Mapping[str, str]) -> Any:
+        """Send files as a form does; the answer. Raises ProgramError, OSError."""
+        boundary = uuid.uuid4().hex
+        parts = [_field(name, value) for name, value in fields.items() if value]
+        parts += [_file(each) for each in files]
+        body = b"".join(b"--%s\r\n%s\r\n" % (boundary.encode(), part) for part in parts)
+        body += b"--%s--\r\n" % boundary.encode()
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        asked = urllib.request.Request(self.address(API + path), body, headers, method="POST")
+        with self._open(asked) as answer:
+            return json.loads(answer.read())
+
+    def _open(self, asked: urllib.request.Request) -> Any:
+        token = os.environ.get("KSCOPE_TOKEN")
+        if token:
+            asked.add_header("Authorization", f"Token {token}")
+        try:
+            return urllib.request.urlopen(asked, timeout=_SECONDS)
+        except urllib.error.HTTPError as error:
+            raise _refused(error) from error
+        except (urllib.error.URLError, OSError) as error:
+            raise ProgramError(
+                f"no kscope answers at {self.url}",
+                helps=[
+                    "start one: kscope up",
+                    "or name another one: --server URL, or KSCOPE_SERVER",
+                ],
+                status=Status.UNSEEN,
+            ) from error
+
+
+def _refused(error: urllib.error.HTTPError) -> ProgramError:
+    """The words of a refusal."""
+    text = error.read(_MOST_SAID).decode("utf-8", "replace")
+    try:
+        said = json.loads(text)
+        message = said.get("message") or said.get("detail") or said.get("title") or error.reason
+        problems = [str(each.get("message") or each) for each in said.get("problems") or ()]
+    except (ValueError, AttributeError):
+        message, problems = f"{error.code} {error.reason}", []
+    unseen = error.code in (401, 403, 502, 503, 504)
+    status = Status.UNSEEN if unseen else Status.WRONG_USE
+    helps = ["say who asks: KSCOPE_TOKEN"] if error.code == 401 else []
+    return ProgramError(str(message), places=problems, helps=helps, status=status)
+
+
+def _field(name: str, value: str) -> bytes:
+    return f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode()
+
+
+def _file(path: Path) -> bytes:
+    name = path.name.replace('"', "").replace("\r", "").replace("\n", "")
+    head = (
+        f'Content-Disposition: form-data; name="files"; filename="{name}"\r\n'
+        "Content-Type: application/octet-stream\r\n\r\n"
+    )
+    return head.encode() + path.read_bytes()
+
+
+def export_of_server(
+    request: Request, server: Server, run: int, pod: Named | None, output: Output
+) -> str:
+    """Write an export that a kscope makes; what was written in words."""
+    query = {"format": output.format.name}
+    if pod is not None:
+        query["pod"] = f"{pod.namespace or request['namespace'] or 'default'}/{pod.own_name}"
+    for flag, name in (("at", "at"), ("until", "at")):
+        if request[flag]:
+            query[name] = request[flag]
+    if request["history"]:
+        query["history"] = "1"
+    for piece in server.get(f"runs/{run}/export/", query):
+        output.take_as_it_is(piece)
+        if not output.is_read:
+            break
+    return f"run {run} of {server.url}"
