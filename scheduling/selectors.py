@@ -45,6 +45,14 @@ def attempt_kept(run_id: int, pod: str, seq: int) -> dict[str, Any] | None:
     return None if attempt is None else evidence_kept(attempt)
 
 
+def attempts_kept(run_id: int, seq: int) -> Iterator[dict[str, Any]]:
+    """The attempts of a run up to event *seq* of which the evidence was kept, as run files have them."""
+    attempts = SchedulingAttempt.objects.filter(run_id=run_id, seq__lte=seq, evidence__isnull=False)
+    for each in attempts.order_by("id").iterator(200):
+        parts = ("pod", "number", "seq", "at", "cycle", "result", "node")
+        yield {**{name: getattr(each, name) for name in parts}, "evidence": evidence_kept(each)}
+
+
 def evidence_kept(attempt: SchedulingAttempt) -> dict[str, Any] | None:
     """The evidence stored with the attempt; None on a cluster where it is made on demand."""
     if attempt.evidence is None:

@@ -65,7 +65,7 @@ class RunFileWriter:
         self._zip = zipfile.ZipFile(self._sink, "w", zipfile.ZIP_DEFLATED)  # pyright: ignore
         self._zip.writestr(_info(TYPE, zipfile.ZIP_STORED), MEDIA_TYPE)
         self._events: IO[bytes] | None = None
-        self._evidence = SpooledTemporaryFile[bytes](_IN_MEMORY)
+        self._evidence: IO[bytes] | None = None
 
     def events(self, rows: Iterable[EventRow]) -> bytes:
         """Go on with the history."""
@@ -77,6 +77,8 @@ class RunFileWriter:
 
     def evidence(self, attempts: Iterable[Any]) -> None:
         """Go on with the evidence of scheduling attempts, each a mapping."""
+        if self._evidence is None:
+            self._evidence = SpooledTemporaryFile[bytes](_IN_MEMORY)
         for each in attempts:
             self._evidence.write(orjson.dumps(each) + b"\n")
 
@@ -94,13 +96,13 @@ class RunFileWriter:
         return self._sink.taken()
 
     def _end_history(self) -> None:
-        if self._events is None:
+        if self._events is not None:
+            self._events.close()
+        if self._evidence is None:
             return
-        self._events.close()
-        self._evidence.seek(0)
-        with self._zip.open(_info(EVIDENCE), "w", force_zip64=True) as member:
+        with self._evidence, self._zip.open(_info(EVIDENCE), "w", force_zip64=True) as member:
+            self._evidence.seek(0)
             shutil.copyfileobj(self._evidence, member, _PIECE)
-        self._evidence.close()
 
     def _whole(self, name: str, data: bytes) -> None:
         self._zip.writestr(_info(name), data)

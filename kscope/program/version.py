@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from kscope.exports.version import version as version_of
+from kscope.program.distribution import NAME
 from kscope.program.grammar import PROFILES
-from kscope.program.places import ROOM
 
 
 def version_text() -> str:
@@ -13,13 +14,4 @@ def version_text() -> str:
 
 def version() -> str:
     """Of the installed distribution, else of the checkout."""
-    import tomllib
-
-    project = ROOM / "pyproject.toml"
-    if project.is_file():
-        return str(tomllib.loads(project.read_text())["project"]["version"])
-    from importlib.metadata import version as installed
-
-    from kscope.program.distribution import NAME
-
-    return installed(NAME)
+    return version_of(NAME)

@@ -3,7 +3,7 @@
 Runs import their engine. They do not know the tables of `scheduling` and `volumes`, nor Celery.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,12 +17,18 @@ from kscope.runs.models import OtherObject, ProjectedObject
 SliceWriter = Callable[[Connection[TupleRow], int, Sequence[SchedulingAttempt]], None]
 # Copies what was written so from one run to another, up to an event.
 HistoryCopier = Callable[[Cursor[TupleRow], int, int, int], None]
+# Everything that was kept of the attempts of a run, up to an event.
+AttemptsReader = Callable[[int, int], Iterable[dict[str, Any]]]
 # The JSON of the newest attempt of a pod up to an event, if it was kept: see docs/evidence.md.
 EvidenceReader = Callable[[int, str, int], dict[str, Any] | None]
 
 
 def _nothing(*_: object) -> None:
     pass
+
+
+def _none(*_: object) -> tuple[dict[str, Any], ...]:
+    return ()
 
 
 @dataclass(slots=True)
@@ -34,6 +40,7 @@ class AppRegistry:
     # Called by a child process of a worker, with its role, so that its counts are not lost.
     process_began: Callable[[str], None] = _nothing
     attempt_kept: EvidenceReader = _nothing
+    attempts_kept: AttemptsReader = _none
     writers: list[SliceWriter] = field(default_factory=list[SliceWriter])
     copiers: list[HistoryCopier] = field(default_factory=list[HistoryCopier])
     # By the prefix of entity ids, the table whose rows follow these objects.

@@ -438,7 +438,9 @@ class Run(OwnedModel):
     def described(cls) -> "models.QuerySet[Run]":
         """All runs, with their scenarios but without the parts of these that can be large."""
         large = ("scenario__document", "scenario__report")
-        return cls.objects.select_related("scenario", "owner").defer(*large)
+        of_file = ("imported__trail", "imported__answers", "imported__file")
+        related = ("scenario", "owner", "imported")
+        return cls.objects.select_related(*related).defer(*large, *of_file)
 
     @classmethod
     def with_worker(cls, runs: "models.QuerySet[Run]") -> "models.QuerySet[Run]":
@@ -706,6 +708,39 @@ class ClientLease(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class ImportedRun(models.Model):
+    """The file from which a run came, until it was played again: see docs/run-file.md.
+
+    `trail`, `answers` and `file` are what the replay is held against; they go when it is over. `file`
+    is there only where it has a history. `mine` and `theirs` are the texts of the event at which the
+    two part, `theirs` null where the file does not say it.
+    """
+
+    class Verdict(models.TextChoices):
+        PLAYING = "playing"
+        SAME = "same"
+        PARTED = "parted"
+
+    run = models.OneToOneField(
+        Run, on_delete=models.CASCADE, primary_key=True, related_name="imported"
+    )
+    digest = models.CharField(max_length=64)
+    events = models.BigIntegerField()
+    written_by = models.CharField(max_length=100, blank=True)
+    withheld = models.JSONField(default=list, blank=True)
+    trail = models.BinaryField(default=b"", blank=True)
+    answers = models.JSONField(decoder=StoredJSON, default=list, blank=True)
+    file = models.BinaryField(null=True, blank=True)
+    verdict = models.CharField(max_length=10, choices=Verdict, default=Verdict.PLAYING)
+    parted_seq = models.BigIntegerField(null=True, blank=True)
+    mine = models.TextField(blank=True)
+    theirs = models.TextField(null=True, blank=True)
+    run_id: int
+
+    def __str__(self) -> str:
+        return f"file of run {self.run_id}: {self.verdict}"
 
 
 class WriteKey(models.Model):

@@ -79,6 +79,24 @@ def run_dict(run: Run) -> dict[str, Any]:
         "standing": run.stands,
         "instant": run.scenario.instant,
         "stuck": run_stuck(run),
+        "imported": run_imported(run),
+    }
+
+
+def run_imported(run: Run) -> dict[str, Any] | None:
+    """The file that the run came as, and what came of playing it again; None for any other run."""
+    file = getattr(run, "imported", None)
+    if file is None:
+        return None
+    return {
+        "verdict": file.verdict,
+        "digest": file.digest,
+        "events": file.events,
+        "written_by": file.written_by,
+        "withheld": file.withheld,
+        "parted_seq": file.parted_seq,
+        "mine": file.mine,
+        "theirs": file.theirs,
     }
 
 

@@ -249,7 +249,7 @@ def run_create(
             scenario=scenario,
             name=document.get("name") or scenario.name,
             **chosen,
-            ahead=_ahead(scenario.instant),
+            ahead=run_ahead(scenario.instant),
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
             speed=options.get("speed") or (Run.Speed.REAL if external else Run.Speed.TEN),
             owner_id=owner_id,
@@ -260,7 +260,8 @@ def run_create(
     return run
 
 
-def _ahead(instant: str) -> int | None:
+def run_ahead(instant: str) -> int | None:
+    """How much later than EPOCH clocks of a run show at its beginning, in ns; None for no instant."""
     return nanoseconds_of(instant) if instant else None
 
 

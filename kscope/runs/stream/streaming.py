@@ -49,7 +49,9 @@ _SELECT = (
 _READ_RUN = (
     "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, visibility, stopped_by,"
     " stop_reason, CASE WHEN differs_for = %s THEN differs_from END, building,"
-    f" lease_until IS NULL, {leases.WORKER}"
+    f" lease_until IS NULL, {leases.WORKER},"
+    " (SELECT jsonb_build_object('verdict', verdict, 'parted_seq', parted_seq, 'mine', mine,"
+    "  'theirs', theirs) FROM runs_importedrun AS imported WHERE imported.run_id = runs_run.id)"
     " FROM runs_run WHERE id = %s"
 ).encode()
 
@@ -246,9 +248,12 @@ class Hub(Follower):
             raise RunGone
         names = ("status", "speed", "head", "head_at", "next_at", "goal_at", "error")
         names += ("visibility", "stopped_by", "stop_reason", "differs_from", "building")
-        *facts, was_given_back, worker = row
+        *facts, was_given_back, worker, imported = row
+        found_now = dict(zip(names, facts, strict=True))
+        if imported is not None:
+            found_now["imported"] = {**(self.run.get("imported") or {}), **imported}
         worker = self._worker(worker, was_given_back=was_given_back)
-        return {**self.run, **dict(zip(names, facts, strict=True)), "worker": worker}
+        return {**self.run, **found_now, "worker": worker}
 
     def _worker(self, worker: str, *, was_given_back: bool) -> str:
         """What is said of the run's worker: that it waits for one, only where that lasts.

@@ -7,6 +7,7 @@ from kscope.runs.web.api import (
     comparison,
     controls,
     edits,
+    exports,
     history,
     objects,
     runs,
@@ -23,6 +24,7 @@ urlpatterns = [
     path("runs/<int:run_id>/fork/", runs.RunFork.as_view(), name="api-fork"),
     path("runs/<int:run_id>/state/", history.RunState.as_view(), name="api-state"),
     path("runs/<int:run_id>/compare/", comparison.RunCompare.as_view(), name="api-compare"),
+    path("runs/<int:run_id>/export/", exports.RunExport.as_view(), name="api-export"),
     path("runs/<int:run_id>/events/", history.RunEvents.as_view(), name="api-events"),
     path(
         "runs/<int:run_id>/events/export/", history.EventExport.as_view(), name="api-event-export"

@@ -28,26 +28,36 @@ from engine.input.options import IntakeOptions, OptionFault
 from engine.input.scenario import LONGEST_NAME
 from engine.input.sources.archives import is_archive
 from engine.input.sources.foreign import name_fault
+from engine.input.sources.runs import is_run_file
 from engine.objects.documents import Limits
 from engine.objects.values.shown import shown
+from engine.run_file.checking import check_play
+from engine.run_file.contents import RunFileError
+from engine.run_file.reading import read_run_file
 from engine.scheduler.configuration.scenario_schedulers import check_setup, is_known_plugin
 from kscope.runs import aside, services
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
+from kscope.runs.run_files import run_import
 from kscope.runs.web.answers import EngineAnswer, EngineParts
 from kscope.runs.web.spool import Piece, SpooledFile, content_of
 from kscope.runs.web.upload_report import UploadReport, upload_report
 
 READ_SECONDS = 300.0
+_HEAD = 200  # bytes of a file that say what it is
 PATIENCE_SECONDS = 120.0  # until an engine process is free
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an upload: a report always, the id of a scenario if there was nothing wrong."""
+    """What came of an upload: a report always, the id of a scenario if there was nothing wrong.
+
+    A run that came as a file is there already: `run_id`.
+    """
 
     report: UploadReport
     scenario_id: int | None
+    run_id: int | None = None
 
 
 # Makes a response of what came of an upload, or of the refusal.
@@ -143,6 +153,9 @@ def upload_read(
     Each of *pieces* is a file: its name and its `Piece`. For an engine process. Raises
     ApplicationError when the owner keeps too much already.
     """
+    if len(pieces) == 1 and is_run_file(content_of((*pieces[0][1:3], min(pieces[0][3], _HEAD)))):
+        yield from _run_read(*pieces[0], owner_id=owner_id)
+        return
     loader = Loader(check_setup, IntakeOptions.read(choices or {}, is_known_plugin))
     for number, (file, *piece) in enumerate(pieces, 1):
         yield {"doing": "reading", "file": file, "number": number, "of": len(pieces)}
@@ -166,13 +179,34 @@ def upload_read(
     yield {"report": asdict(upload_report(names, result)), "scenario": scenario_id}
 
 
+def _run_read(
+    name: str, path: str, start: int, length: int, *, owner_id: int | None
+) -> Iterator[dict[str, Any]]:
+    """Read a run that came as a file, and keep it; see run_files.py."""
+    yield {"doing": "reading", "file": name, "number": 1, "of": 1}
+    result, run = LoadResult(), None
+    try:
+        data = content_of((path, start, length))
+        file = read_run_file(data)
+        yield {"doing": "checking"}
+        check_play(file.scenario, file.choices)
+    except RunFileError as error:
+        result.problems.append(Problem(file=name, message=str(error)))
+    else:
+        yield {"doing": "storing"}
+        run = run_import(file=file, data=data, owner_id=owner_id)
+    report = asdict(upload_report([name], result))
+    ids = (None, None) if run is None else (run.scenario_id, run.pk)
+    yield {"report": report, "scenario": ids[0], "run": ids[1]}
+
+
 def _piece(parts: Sequence[Any]) -> Piece:
     path, start, length = parts
     return path, start, length
 
 
 def _outcome(told: dict[str, Any]) -> Outcome:
-    return Outcome(UploadReport.from_dict(told["report"]), told["scenario"])
+    return Outcome(UploadReport.from_dict(told["report"]), told["scenario"], told.get("run"))
 
 
 def _nothing_saved(refusal: ApplicationError) -> ApplicationError:

@@ -363,6 +363,8 @@ def _upload_page(
     if isinstance(end, ApplicationError):
         context = {"report": problem_report(end.message), "versions": version_choices()}
         return render(request, template, context, status=end.status)
+    if end.run_id is not None:
+        return redirect("board", run_id=end.run_id)
     scenario = Scenario.objects.filter(pk=end.scenario_id).defer("document", "report").first()
     context = {"report": end.report, "scenario": scenario, "versions": version_choices()}
     if scenario is None:

@@ -50,7 +50,7 @@ def _say_what_it_is(file: RunFile, name: str, screen: Screen) -> None:
 
 
 def _brought(server: Server, path: Path, file: RunFile, screen: Screen) -> int:
-    answer = server.upload("runs/import/", [path], {})
+    answer = server.upload("scenarios/", [path], {})["run"]
     run, until = int(answer["id"]), time.monotonic() + _PATIENCE_SECONDS
     while _is_playing(answer) and time.monotonic() < until:
         screen.progress(f"kscope plays it again  {answer['head']:,} of {file.end.events:,} events")
@@ -74,5 +74,18 @@ def _say_verdict(answer: dict[str, Any], file: RunFile, screen: Screen) -> int:
     if imported.get("verdict") == "playing":
         screen.note("it is still being played; the page says what comes of it")
         return Status.FINE
-    screen.warning(str(imported.get("text") or "it could not be played again"))
+    for line in _parting(imported):
+        screen.warning(line)
     return Status.UNSEEN
+
+
+def _parting(imported: dict[str, Any]) -> list[str]:
+    if imported.get("verdict") != "parted":
+        return ["it could not be played again"]
+    theirs, mine = imported.get("theirs"), imported.get("mine") or "no such event"
+    unknown = "not known: the file was written without --history"
+    return [
+        f"the file and this kscope part at event {imported['parted_seq']:,}",
+        f"in the file: {unknown if theirs is None else theirs or 'no such event'}",
+        f"here: {mine}",
+    ]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from engine.input.scenario import parse_duration
 from kscope.program.asking.play.output import Output
 from kscope.program.asking.reading.kinds import Named
 from kscope.program.grammar import Request
@@ -114,9 +115,9 @@ def export_of_server(
     query = {"format": output.format.name}
     if pod is not None:
         query["pod"] = f"{pod.namespace or request['namespace'] or 'default'}/{pod.own_name}"
-    for flag, name in (("at", "at"), ("until", "at")):
-        if request[flag]:
-            query[name] = request[flag]
+    until: str | None = request["at"] or request["until"]
+    if until:
+        query["at"] = str(_nanoseconds(until))
     if request["history"]:
         query["history"] = "1"
     for piece in server.get(f"runs/{run}/export/", query):
@@ -124,3 +125,10 @@ def export_of_server(
         if not output.is_read:
             break
     return f"run {run} of {server.url}"
+
+
+def _nanoseconds(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise ProgramError(f"--at: {error}", helps=["--at 30s"]) from error

@@ -9,7 +9,7 @@ from engine.cluster.cluster import Cluster
 from engine.input.scenario import Scenario
 from engine.objects.objects import Manifest
 from kscope.runs.drive.beginning.extender_client import HttpTransport
-from kscope.runs.models import Run, RunEvent
+from kscope.runs.models import ImportedRun, Run, RunEvent
 
 
 def cluster_create(run: Run, progress: Callable[[int, int], None] | None = None) -> Cluster:
@@ -48,6 +48,15 @@ def cluster_prepare(cluster: Cluster, run_id: int) -> None:
     for events in (recorded.filter(run_id=run_id), _of_parent(recorded, run_id)):
         for data in events.order_by("seq").values_list("data", flat=True):
             calls.remember(data)
+    for data in _of_file(run_id):
+        if data["call"] > calls.number:
+            calls.remember(data)
+
+
+def _of_file(run_id: int) -> list[Any]:
+    """The answers that came in a file, from which the run is being played again."""
+    playing = ImportedRun.objects.filter(run_id=run_id, verdict=ImportedRun.Verdict.PLAYING)
+    return playing.values_list("answers", flat=True).first() or []
 
 
 def _of_parent(recorded: QuerySet[RunEvent], run_id: int) -> QuerySet[RunEvent]:

@@ -13,13 +13,14 @@ from rest_framework.response import Response
 
 from engine.input.options import NAMES
 from kscope.accounts.access import visitor_of
-from kscope.runs import services
+from kscope.runs import selectors, services
 from kscope.runs.access import found_scenario, readable_runs, readable_scenarios
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Scenario
+from kscope.runs.models import Run, Scenario
 from kscope.runs.web.answers import EngineView, refused
-from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.api.answer_schema import answer_class, answer_schema
 from kscope.runs.web.api.once import once
+from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
 from kscope.runs.web.contract.queries import query
@@ -31,6 +32,10 @@ from kscope.runs.web.uploads import Outcome, UploadAnswer, upload_ask
 MOST_SCENARIOS, USUAL_SCENARIOS = 500, 100
 _LISTED = answer_class(ListedScenario)
 _DETAIL = answer_class(ScenarioDetail)
+_UPLOADED = answer_schema(
+    UploadedScenario,
+    run=type(RUN)(allow_null=True, help_text="that came as a file, and is being played again"),
+)
 
 
 @extend_schema_field({"type": "string", "format": "binary"})
@@ -79,7 +84,7 @@ class ScenarioList(EngineView):
 
     @extend_schema(
         request={"multipart/form-data": Upload},
-        responses={201: answer_class(UploadedScenario)},
+        responses={201: _UPLOADED},
     )
     def post(self, request: Request) -> HttpResponse:
         """Read files; with any problem nothing is saved and all problems are reported."""
@@ -105,10 +110,18 @@ def _upload_response(end: Outcome | ApplicationError) -> HttpResponse:
         scenario = (
             Scenario.objects.select_related("owner").defer("document").get(pk=end.scenario_id)
         )
-        return JsonResponse({**_listed(scenario), "report": asdict(end.report)}, status=201)
+        told = {**_listed(scenario), "report": asdict(end.report), "run": _run_of(end)}
+        return JsonResponse(told, status=201)
     problems = [asdict(each) for file in end.report.files for each in file.problems]
     told = {"problems": problems, "skipped": end.report.skipped}
     return refused(ApplicationError(gettext("Nothing was saved."), told, 422))
+
+
+def _run_of(end: Outcome) -> dict[str, Any] | None:
+    """The run that came as a file, which is being played again; None for any other upload."""
+    if end.run_id is None:
+        return None
+    return selectors.run_dict(Run.described().get(pk=end.run_id))
 
 
 class ScenarioView(RestView):

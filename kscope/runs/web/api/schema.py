@@ -5,6 +5,8 @@ from rest_framework import serializers
 
 from kscope.accounts.access import Visibility
 from kscope.runs.models import Run
+from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.shapes.runs import ImportedFile
 
 RUN = inline_serializer(
     "Run",
@@ -78,6 +80,9 @@ RUN = inline_serializer(
         "instant": serializers.CharField(help_text="at which the cluster stood so, RFC 3339"),
         "stuck": serializers.IntegerField(
             allow_null=True, help_text="how many causes hold anything; null before it was asked"
+        ),
+        "imported": answer_class(ImportedFile)(
+            allow_null=True, help_text="null for a run that did not come as a file"
         ),
         "owner": serializers.CharField(
             help_text="an account's name; empty where no login is required"

@@ -1,0 +1,48 @@
+"""A run as a file: for another kscope, or for another program."""
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+
+from kscope.accounts.access import visitor_of
+from kscope.exports.registry import FORMATS
+from kscope.runs.access import found_run, may_see_values
+from kscope.runs.web.answers import EngineView
+from kscope.runs.web.contract.queries import one_of, query, switch, whole, words
+from kscope.runs.web.exporting.answer import ExportAnswer, export_answer
+
+_QUERY = query(
+    "RunExportQuery",
+    {
+        "format": one_of(FORMATS, "default: kscope; docs/exports.md has them"),
+        "seq": whole("up to this event; the newest when absent"),
+        "at": whole("or up to this virtual time, in nanoseconds"),
+        "pod": words("NAMESPACE/NAME; of a format that is about one pod"),
+        "history": switch("1: kscope has every event, and the evidence"),
+    },
+)
+
+
+class RunExport(EngineView):
+    """The run in any of the formats that kscope writes."""
+
+    @extend_schema(
+        operation_id="runs_export",
+        parameters=[_QUERY],
+        responses={
+            (200, form.media_type.partition(";")[0]): OpenApiResponse(OpenApiTypes.BINARY)
+            for form in FORMATS.values()
+        },
+    )
+    def get(self, request: Request, run_id: int) -> ExportAnswer:
+        """What the visitor may see of the run; values that may be secret only where they may change it."""
+        run = found_run(request, run_id)
+        return export_answer(
+            run,
+            name=self.asked["format"] or "kscope",
+            seq=self.asked["seq"],
+            at=self.asked["at"],
+            pod=self.asked["pod"] or "",
+            history=bool(self.asked["history"]),
+            sees=may_see_values(visitor_of(request), run),
+        )

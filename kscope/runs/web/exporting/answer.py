@@ -1,0 +1,92 @@
+"""The response with an export, which waits until it is whole."""
+
+import os
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Any, Self
+
+from asgiref.sync import sync_to_async
+from django.http import HttpResponse
+from django.utils.translation import gettext
+
+from kscope.exports.registry import FORMATS, Format
+from kscope.runs import aside
+from kscope.runs.aside import Question
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Run
+from kscope.runs.selectors import check_seq, run_seq_at
+from kscope.runs.web.answers import EngineParts, refused
+from kscope.runs.web.exporting.making import export_made
+
+_PIECE = 256 * 1024
+# For each part of an export, and until an engine process is free.
+_SECONDS, _PATIENCE_SECONDS = 120.0, 120.0
+
+
+class ExportAnswer(EngineParts):
+    """The export of a run as a file to keep. Only an `EngineView` may return it."""
+
+    def __init__(self, run: Run, wanted: Format, arguments: dict[str, Any]) -> None:
+        handle, self._path = mkstemp(prefix="kscope-export-")
+        os.close(handle)
+        given = {**arguments, "run_id": run.pk, "form": wanted.name, "path": self._path}
+        super().__init__(
+            Question(export_made, given, run.pk, seconds=_SECONDS, patience=_PATIENCE_SECONDS)
+        )
+        self.headers["Content-Type"] = wanted.media_type
+        # A name may hold what a header may not.
+        name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{run.pk}{wanted.ending}")
+        self.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        del self.headers["X-Accel-Buffering"]
+
+    async def begin(self, asker: str) -> HttpResponse | Self:
+        """Wait for the whole export; a refusal is a response of its own."""
+        path = Path(self._path)
+        try:
+            await aside.ask(self.question, asker)
+        except ApplicationError as refusal:
+            path.unlink(missing_ok=True)
+            return refused(refusal)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        file = path.open("rb")
+        self.headers["Content-Length"] = str(os.fstat(file.fileno()).st_size)
+        # The open file stays until it is closed, whatever becomes of the client.
+        path.unlink()
+        self._resource_closers.append(file.close)
+        self.streaming_content = _pieces(file)
+        return self
+
+
+async def _pieces(file: Any) -> AsyncGenerator[bytes]:
+    while piece := await sync_to_async(file.read, thread_sensitive=False)(_PIECE):
+        yield piece
+
+
+def export_answer(
+    run: Run, *, name: str, seq: int | None, at: int | None, pod: str, history: bool, sees: bool
+) -> ExportAnswer:
+    """The answer with the export called *name*, up to event *seq* or virtual time *at*.
+
+    Raises ApplicationError for a format that is not known, and for what it cannot be of.
+    """
+    wanted = FORMATS.get(name)
+    if wanted is None:
+        words = gettext("format is {format}; it must be one of {known}")
+        raise ApplicationError(words.format(format=repr(name), known=", ".join(FORMATS)))
+    if wanted.of_pod and not pod:
+        raise ApplicationError(gettext("A diagram is of one pod: name it as pod=NAMESPACE/NAME."))
+    if seq is None and at is not None:
+        seq = run_seq_at(run, at=at)
+    if seq is not None:
+        check_seq(run, seq)
+        if wanted.of == "run" and seq != run.head_seq:
+            words = gettext(
+                "A run is exported as a whole. Fork it at event {seq}, and export the fork."
+            )
+            raise ApplicationError(words.format(seq=seq))
+    arguments = {"seq": seq, "pod": f"pod/{pod}" if pod else "", "history": history}
+    return ExportAnswer(run, wanted, {**arguments, "sees_values": sees})

@@ -1,0 +1,166 @@
+"""Makes an export in an engine process: reads the run, writes the file, says how far it is."""
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext
+
+from engine.input.scenario import Scenario
+from engine.kernel.recorder import GENESIS
+from engine.run_file.contents import Choices, End, Recorded, RunFile
+from engine.run_file.trail import Trail
+from engine.run_file.writing import RunFileWriter
+from kscope.exports.encoder import ExportError, Heading
+from kscope.exports.manifests import documents, is_written, rank
+from kscope.exports.registry import FORMATS, Format
+from kscope.exports.version import version
+from kscope.runs.app_registry import registry
+from kscope.runs.errors import ApplicationError
+from kscope.runs.hidden_values import command_without_hidden, without_hidden
+from kscope.runs.manifest_edits import without_managers
+from kscope.runs.models import Run
+from kscope.runs.web.exporting.rows import (
+    event_rows,
+    extender_answers,
+    newest_manifests,
+    recorded_commands,
+)
+from kscope.runs.web.past import log_replayed
+
+_GZIP = 31
+_DOCUMENTS = 200
+# What is withheld from who may not change the run; see hidden_values.py.
+VALUES = "values that may be secret"
+CONFIGURATION = "the scheduler's configuration"
+
+
+def export_made(
+    run_id: int, form: str, path: str, seq: int | None, pod: str, history: bool, sees_values: bool
+) -> Iterator[dict[str, Any]]:
+    """Write run *run_id* to the file at *path*; each value says how far it is.
+
+    *seq* is the last event, None for the newest. Raises ApplicationError for what cannot be written.
+    """
+    # The head does not move while it is written: what comes later is not asked for.
+    run = Run.objects.select_related("scenario").get(pk=run_id)
+    wanted = FORMATS[form]
+    pieces = {
+        "run": lambda: _run_pieces(run, history, sees_values),
+        "objects": lambda: _object_pieces(run, seq, sees_values),
+        "events": lambda: _event_pieces(run, wanted, seq, pod),
+    }[wanted.of]()
+    packer = zlib.compressobj(wbits=_GZIP) if wanted.is_packed else None
+    try:
+        with Path(path).open("wb") as file:
+            for done, piece in pieces:
+                file.write(packer.compress(piece) if packer else piece)
+                yield {"done": done}
+            file.write(packer.flush() if packer else b"")
+    except ExportError as error:
+        raise ApplicationError(str(error), status=409) from error
+
+
+Pieces = Iterator[tuple[int, bytes]]
+
+
+def _event_pieces(run: Run, wanted: Format, seq: int | None, pod: str) -> Pieces:
+    heading = Heading(
+        name=run.name, profile=run.profile, seed=run.seed, ahead=run.ahead or 0, pod=pod
+    )
+    encoder = wanted.encoder(heading)
+    yield 0, encoder.begin()
+    for rows in event_rows(run.pk, run.head_seq if seq is None else seq):
+        yield rows[-1].seq, encoder.take(rows)
+    yield 0, encoder.end()
+
+
+def _object_pieces(run: Run, seq: int | None, sees_values: bool) -> Pieces:
+    if seq is None or seq == run.head_seq:
+        found = list(_by_rank(newest_manifests(run.pk)))
+    else:
+        found = list(_by_rank(iter(log_replayed(run.pk, seq).all_at("", seq))))
+    for first in range(0, len(found), _DOCUMENTS):
+        part = [without_managers(each) for each in found[first : first + _DOCUMENTS]]
+        yield first, documents(part if sees_values else map(without_hidden, part))
+
+
+def _by_rank(manifests: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    written = (each for each in manifests if is_written(each["kind"]))
+    return sorted(written, key=lambda each: rank(each["kind"]))
+
+
+# -- the run as a file -------------------------------------------------------------------------------
+
+
+def _run_pieces(run: Run, history: bool, sees_values: bool) -> Pieces:
+    writer, trail = RunFileWriter(), Trail()
+    if run.goal_at is not None:
+        raise ExportError(
+            gettext("The run is being brought to where it begins; export it when it is there.")
+        )
+    for rows in event_rows(run.pk, run.head_seq):
+        trail.take(rows)
+        yield rows[-1].seq, writer.events(rows) if history else b""
+    if history:
+        writer.evidence(registry.attempts_kept(run.pk, run.head_seq))
+    yield run.head_seq, writer.finish(_run_file(run, trail, history, sees_values))
+
+
+def _run_file(run: Run, trail: Trail, history: bool, sees_values: bool) -> RunFile:
+    digest = run.head_digest or GENESIS.hex()
+    document: dict[str, Any] = run.scenario.document
+    commands = [Recorded(*each) for each in recorded_commands(run)]
+    file = RunFile(
+        choices=_choices(run),
+        document=document,
+        commands=tuple(commands),
+        end=End(run.head_seq, run.head_steps, run.head_at, digest),
+        answers=tuple(extender_answers(run.pk, run.head_seq)),
+        # Numbers of the database may be written otherwise than the engine wrote them.
+        trail=bytes(trail.bytes) if trail.digest == digest else b"",
+        has_history=history and run.head_seq > 0,
+        written_by=f"kscope {version()}",
+    )
+    return file if sees_values else _without_secrets(file)
+
+
+def _choices(run: Run) -> Choices:
+    return Choices(
+        name=run.name,
+        profile=run.profile,
+        seed=run.seed,
+        tie_break="name" if run.tie_break == "name" else "random",
+        feature_gates=run.feature_gates,
+        external_scheduler=run.external_scheduler,
+        configuration=run.configuration,
+    )
+
+
+def _without_secrets(file: RunFile) -> RunFile:
+    """The file as somebody may have it who may not change the run, and what was left out of it."""
+    document = without_hidden(file.document)
+    commands = tuple(
+        replace(each, body=command_without_hidden(each.body)) for each in file.commands
+    )
+    withheld = [VALUES] if document is not file.document or commands != file.commands else []
+    chosen = file.choices
+    if chosen.configuration or document.get("configuration") or document.get("schedulers"):
+        withheld.append(CONFIGURATION)
+        chosen = replace(chosen, configuration=None)
+        plain = [_without_configuration(each) for each in document.get("schedulers") or ()]
+        document = {**document, "configuration": None, "schedulers": plain}
+    return replace(
+        file,
+        choices=chosen,
+        document=Scenario.from_dict(document).to_dict(),
+        commands=commands,
+        answers=() if CONFIGURATION in withheld else file.answers,
+        withheld=tuple(withheld),
+    )
+
+
+def _without_configuration(scheduler: dict[str, Any]) -> dict[str, Any]:
+    return {name: part for name, part in scheduler.items() if name != "configuration"}

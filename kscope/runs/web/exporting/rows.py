@@ -1,0 +1,58 @@
+"""What an export reads of the database, piece by piece: events, evidence, objects."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import orjson
+from django.db import connection, transaction
+
+from engine.kernel.recorder import EventRow, encode
+from kscope.runs.app_registry import registry
+from kscope.runs.models import Command, Run, RunEvent
+
+BATCH = 1_000
+_EVENTS = (
+    "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
+    " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+)
+
+
+def event_rows(run_id: int, upto: int) -> Iterator[list[EventRow]]:
+    """The events up to *upto*, encoded as the engine did it: the database orders keys its own way."""
+    after = 0
+    while after < upto:
+        with connection.cursor() as cursor:
+            cursor.execute(_EVENTS, [run_id, after, upto, BATCH])
+            rows = [_row(each) for each in cursor.fetchall()]
+        if not rows:
+            return
+        yield rows
+        after = rows[-1].seq
+
+
+def _row(found: Sequence[Any]) -> EventRow:
+    data, changes = (encode(orjson.loads(text)) if text else None for text in found[7:9])
+    return EventRow(*found[:7], data, changes)
+
+
+def extender_answers(run_id: int, upto: int) -> list[dict[str, Any]]:
+    """What scheduler extenders answered, which a replay does not ask again."""
+    called = RunEvent.objects.filter(run_id=run_id, kind="ExtenderCalled", seq__lte=upto)
+    return [*called.order_by("seq").values_list("data", flat=True)]
+
+
+def recorded_commands(run: Run) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """The steps, the time and the body of each command that the run has carried out."""
+    done = Command.objects.filter(run=run, ordinal__lte=run.head_commands).order_by("ordinal")
+    for steps, at, body in done.values_list("position", "at", "body").iterator(BATCH):
+        yield steps or 0, at or 0, body
+
+
+def newest_manifests(run_id: int) -> Iterator[dict[str, Any]]:
+    """The objects as they are now."""
+    with transaction.atomic():
+        for model in registry.tables:
+            found = model.objects.filter(run_id=run_id).order_by("key")
+            with closing(found.values_list("manifest", flat=True).iterator(BATCH)) as rows:
+                yield from rows
