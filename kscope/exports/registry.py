@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Final, Literal
 
 from kscope.exports.encoder import Encoder, Heading
@@ -26,6 +27,8 @@ class Format:
     media_type: str
     of: Of = "events"
     writer: str = ""
+    # A package that it needs, which is an extra of kscope.
+    needs: str = ""
     is_text: bool = True
     is_packed: bool = False
     of_pod: bool = False
@@ -55,6 +58,7 @@ _FORMATS: Final = (
         ending=".parquet",
         media_type="application/vnd.apache.parquet",
         writer="parquet:Parquet",
+        needs="pyarrow",
         is_text=False,
     ),
     Format(
@@ -89,6 +93,11 @@ _FORMATS: Final = (
     ),
 )
 FORMATS: Final = {each.name: each for each in _FORMATS}
+
+
+def formats_here() -> list[str]:
+    """The names of those for which everything is installed here."""
+    return [name for name, each in FORMATS.items() if not each.needs or find_spec(each.needs)]
 
 
 def format_of_path(path: str) -> Format | None:

@@ -20,6 +20,7 @@ from engine.versions.choices import version_choices
 from kscope.accounts.access import Visibility, visitor_of
 from kscope.accounts.web.pages import for_editors, refused
 from kscope.documents.language import in_language
+from kscope.exports.registry import formats_here
 from kscope.runs import services
 from kscope.runs.access import (
     found_run,
@@ -185,7 +186,7 @@ def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> Http
     may_change = visitor_of(request).may_change(run)
     context = {
         "run": run,
-        "run_data": {**run_dict(run), "may_change": may_change},
+        "run_data": {**run_dict(run), "may_change": may_change, "exports": formats_here()},
         "may_change": may_change,
         "page": page,
         "versions": version_choices(),

@@ -17,6 +17,7 @@ export function RunPage({session, keys = [], children}) {
     <${Transport} session=${session} />
     <${PastBanner} session=${session} />
     <${ForkBanner} session=${session} />
+    <${ImportedBanner} session=${session} />
     <${OtherVersionBanner} session=${session} />
     <${StopBanner} session=${session} />
     <${LeftOut} session=${session} />
@@ -28,11 +29,32 @@ export function RunPage({session, keys = [], children}) {
 
 /** Shown while a fork is computed up to the event where it begins; commands take effect after that. */
 function ForkBanner({session}) {
-  const {goal_at: goal} = session.run.value;
+  const {goal_at: goal, imported} = session.run.value;
   if (goal === null || goal === undefined || session.run.value.status === "failed") return null;
+  if (imported)
+    return html`
+    <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>${gettext("Playing again")}</b>
+      <span>${gettext("to {goal}, where the file ends. Your commands take effect after that.", {goal: timeText(goal)})}</span></div>`;
   return html`
     <div class="past-banner" role="status"><${Mark} name="in-flight" family="working" /><b>${gettext("Catching up")}</b>
       <span>${gettext("to {goal}, where this fork begins. Your commands take effect after that.", {goal: timeText(goal)})}</span></div>`;
+}
+
+/** Shown for a run that came as a file and comes out otherwise: from which event, and what both have there. */
+function ImportedBanner({session}) {
+  const {imported} = session.run.value;
+  if (imported?.verdict !== "parted") return null;
+  const {parted_seq: seq, mine, theirs} = imported;
+  return html`
+    <div class="past-banner long" role="status"><${Mark} name="gated" family="held" /><b>${gettext("Another history")}</b>
+      <span>${gettext("From event {seq} on, this kscope decides otherwise than the file says.", {seq: count(seq)})}</span>
+      <span>${inTheFile(theirs)}</span> <span>${mine ? gettext("Here: {text}", {text: mine}) : gettext("Here there is no such event.")}</span></div>`;
+}
+
+/** What a file has at an event; null where it does not say so, "" for nothing. */
+function inTheFile(text) {
+  if (text === null) return gettext("The file has no history, so it does not say what was there.");
+  return text ? gettext("In the file: {text}", {text}) : gettext("In the file there is no such event.");
 }
 
 /** Shown for a run that another version of kscope recorded and that this version decides differently. */

@@ -8,6 +8,7 @@ import {READ_ONLY} from "../../model/shared/rights.js";
 import {PictureButton} from "../picture/picture_dialog.js";
 import {Icon, Mark} from "../shared/mark.js";
 import {ChangeMenu} from "./change_menu.js";
+import {ExportMenu} from "./export_menu.js";
 import {KeysButton} from "./keys.js";
 
 /** On a narrow axis a tick after this position would overlap the last one. */
@@ -58,6 +59,7 @@ export function Transport({session}) {
         </div>
         <${KeysButton} /><${PictureButton} />
         <${ChangeMenu} session=${session} />
+        <${ExportMenu} session=${session} />
       </div>
       <${Readout} session=${session} />
       <${Scrubber} session=${session} />
