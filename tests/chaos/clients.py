@@ -34,7 +34,7 @@ class Api:
     ) -> Request:
         """A request that names who asks."""
         headers = {"Content-Type": kind, **self.headers}
-        address = f"http://127.0.0.1:{self.port}/api/{path}"
+        address = f"http://127.0.0.1:{self.port}/api/v1/{path}"
         return Request(address, content, headers, method=method)
 
     def ask(self, path: str, body: dict[str, Any] | None = None) -> tuple[int, Any]:
@@ -52,7 +52,7 @@ class Api:
             answer = json.loads(text)
         except ValueError:
             answer = {}
-        if refused.code == 500 or "message" not in answer and "status" not in answer:
+        if refused.code == 500 or not {"type", "title", "status", "detail"} <= answer.keys():
             self.nonsense.append(f"{path}: {refused.code} {text[:300]}")
         return answer
 

@@ -123,7 +123,7 @@ class Episode:
 
     def _scenario(self, name: str) -> int:
         title = _titles().get(name, name)
-        listed = self.api.insist("scenarios/")["scenarios"]
+        listed = self.api.insist("scenarios/")["items"]
         known = {each["name"]: each["id"] for each in listed}
         return known[title] if title in known else self._upload(title)
 

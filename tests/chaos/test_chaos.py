@@ -48,7 +48,7 @@ def test_nothing_is_lost_on_given_servers(given: Tree, seed: int) -> None:
 
 def test_acknowledged_commands_survive_a_database_crash(embedded: Tree) -> None:
     api = Api(embedded.port)
-    scenario = api.insist("scenarios/")["scenarios"][0]["id"]
+    scenario = api.insist("scenarios/")["items"][0]["id"]
     run = api.insist("runs/", {"scenario": scenario})["id"]
     acknowledged: list[int] = []
 
@@ -94,7 +94,7 @@ def test_a_run_survives_a_full_disk() -> None:
         tree = Tree(embedded=True, disk=disk)
         try:
             api = Api(tree.port)
-            scenarios = api.insist("scenarios/")["scenarios"]
+            scenarios = api.insist("scenarios/")["items"]
             surge = next(each["id"] for each in scenarios if each["name"] == "Checkout surge")
             run = api.insist("runs/", {"scenario": surge, "play": True, "speed": "10"})["id"]
             filler = fill(disk)
@@ -104,7 +104,7 @@ def test_a_run_survives_a_full_disk() -> None:
                 with contextlib.suppress(OSError, ValueError):
                     status, answer = api.ask("runs/", {"scenario": surge})
                     if status == 503:
-                        told.append(answer["message"])
+                        told.append(answer["detail"])
                 return bool(told) or tree.up.process.poll() is not None
 
             wait_for(is_felt, "the disk is full, and nobody notices")

@@ -25,7 +25,7 @@ from urllib.request import Request, urlopen
 def ask(path, body=None):
     headers = {"Authorization": "Token " + sys.argv[1], "Content-Type": "application/json"}
     data = body and json.dumps(body).encode()
-    return json.load(urlopen(Request("http://127.0.0.1:8000/api/" + path, data, headers)))
+    return json.load(urlopen(Request("http://127.0.0.1:8000/api/v1/" + path, data, headers)))
 name = "A pod that fits on no node"
 scenario = next(one["id"] for one in ask("scenarios/")["scenarios"] if one["name"] == name)
 run = ask("runs/", {"scenario": scenario, "play": True, "speed": "max"})["id"]

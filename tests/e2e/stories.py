@@ -146,7 +146,7 @@ def stand_still(page: Page, run: int) -> int:
     wait_for(
         lambda: any(
             each["id"] == number and each["status"] == "rejected"
-            for each in page.request.get(address).json()["commands"]
+            for each in page.request.get(address).json()["items"]
         )
     )
     head = page.request.get(f"/api/v1/runs/{run}/").json()["head"]

@@ -131,7 +131,7 @@ _BODIES: dict[str, dict[str, Any]] = {
 def _bodies(site: Site, chance: Random) -> bool:
     """JSON for everything that is not a command."""
     place = chance.choice([*_BODIES])
-    path = f"/api/{place}" if place == "runs/" else f"/api/v1/runs/{site.run.pk}/{place}"
+    path = f"/api/v1/{place}" if place == "runs/" else f"/api/v1/runs/{site.run.pk}/{place}"
     body: Any = dict(_BODIES[place])
     if place == "runs/":
         body["scenario"] = site.run.scenario_id

@@ -134,7 +134,7 @@ class Up:
     def ask(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         """What the API answers."""
         request = Request(
-            f"http://127.0.0.1:{self.port}/api/{path}",
+            f"http://127.0.0.1:{self.port}/api/v1/{path}",
             json.dumps(body).encode() if body else None,
             {"Content-Type": "application/json"},
         )

@@ -26,7 +26,7 @@ class Walked:
 
 def demos(api: APIRequestContext) -> dict[str, int]:
     """The demo scenarios: title → id, in the order of their ids."""
-    listed = api.get("/api/v1/scenarios/").json()["scenarios"]
+    listed = api.get("/api/v1/scenarios/").json()["items"]
     found = {each["name"]: each["id"] for each in listed if each["is_demo"]}
     return dict(sorted(found.items(), key=lambda pair: pair[1]))
 

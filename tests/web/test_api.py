@@ -40,13 +40,13 @@ def test_a_run_is_made_of_a_scenario(client: Client, scenario: Scenario) -> None
     answer = post(client, "/api/v1/runs/", {"scenario": scenario.pk, "seed": 5, "profile": "v1.16"})
     assert answer.status_code == 201
     assert (answer.json()["seed"], answer.json()["profile"]) == (5, "v1.16")
-    assert client.get("/api/v1/runs/").json()["runs"][0]["id"] == answer.json()["id"]
+    assert client.get("/api/v1/runs/").json()["items"][0]["id"] == answer.json()["id"]
 
 
 def test_an_unknown_profile_is_refused_in_words(client: Client, scenario: Scenario) -> None:
     answer = post(client, "/api/v1/runs/", {"scenario": scenario.pk, "profile": "v9"})
     assert answer.status_code == 400
-    assert "v1.34" in answer.json()["message"]
+    assert "v1.34" in answer.json()["detail"]
 
 
 def test_the_transport_plays_and_pauses(client: Client, scenario: Scenario) -> None:
@@ -76,55 +76,55 @@ def test_a_future_state_is_not_found(client: Client, driven: Run) -> None:
 
 def test_pages_of_events_join_without_gap_or_repetition(client: Client, driven: Run) -> None:
     seen: list[int] = []
-    after: int | None = 0
-    while after is not None:
-        page = client.get(f"/api/v1/runs/{driven.pk}/events/?limit=7&after={after}").json()
-        seen += [event["seq"] for event in page["events"]]
-        after = page["next"]
+    more: str | None = ""
+    while more is not None:
+        page = client.get(f"/api/v1/runs/{driven.pk}/events/?limit=7&continue={more}").json()
+        seen += [event["seq"] for event in page["items"]]
+        more = page["continue"]
     assert seen == list(range(1, driven.head_seq + 1))
     assert (page["lowest"], page["highest"]) == (1, driven.head_seq)
 
 
 def test_events_filter_by_kind_object_component_and_time(client: Client, driven: Run) -> None:
     path = f"/api/v1/runs/{driven.pk}/events/"
-    bound = client.get(f"{path}?kind=PodBound,PodRunning").json()["events"]
+    bound = client.get(f"{path}?kind=PodBound,PodRunning").json()["items"]
     assert {event["kind"] for event in bound} == {"PodBound", "PodRunning"}
-    web = client.get(f"{path}?object=pod/default/web").json()["events"]
+    web = client.get(f"{path}?object=pod/default/web").json()["items"]
     assert {event["object"] for event in web} == {"pod/default/web"}
-    changed = client.get(f"{path}?changes=pod/default/web").json()["events"]
+    changed = client.get(f"{path}?changes=pod/default/web").json()["items"]
     assert {event["object"] for event in changed} == {"pod/default/web"}
     assert all("pod/default/web" in event["changes"] for event in changed)
-    nodes = client.get(f"{path}?object=node/").json()["events"]
+    nodes = client.get(f"{path}?object=node/").json()["items"]
     assert {event["object"] for event in nodes} == {"node/n1", "node/n2"}
-    kubelet = client.get(f"{path}?component=kubelet").json()["events"]
+    kubelet = client.get(f"{path}?component=kubelet").json()["items"]
     assert {event["component"] for event in kubelet} == {"kubelet"}
-    late = client.get(f"{path}?from=2000000000").json()["events"]
+    late = client.get(f"{path}?from=2000000000").json()["items"]
     assert min(event["at"] for event in late) >= 2_000_000_000
-    newest = client.get(f"{path}?order=desc&limit=1").json()["events"]
+    newest = client.get(f"{path}?order=desc&limit=1").json()["items"]
     assert newest[0]["seq"] == driven.head_seq
 
 
 def test_a_filter_without_matches_gives_an_empty_list(client: Client, driven: Run) -> None:
-    assert client.get(f"/api/v1/runs/{driven.pk}/events/?kind=Nothing").json()["events"] == []
+    assert client.get(f"/api/v1/runs/{driven.pk}/events/?kind=Nothing").json()["items"] == []
 
 
 async def test_ndjson_holds_every_event_on_a_line(driven: Run) -> None:
-    lines = (await exported(f"/api/v1/runs/{driven.pk}/events/?format=ndjson")).splitlines()
+    lines = (await exported(f"/api/v1/runs/{driven.pk}/events/export/?format=ndjson")).splitlines()
     events = [json.loads(line) for line in lines]
     assert [event["seq"] for event in events] == list(range(1, driven.head_seq + 1))
     assert events[0]["changes"]["run"]["name"] == "small"
 
 
 async def test_csv_has_a_header_and_json_columns(driven: Run) -> None:
-    text = (await exported(f"/api/v1/runs/{driven.pk}/events/?format=csv")).decode()
+    text = (await exported(f"/api/v1/runs/{driven.pk}/events/export/?format=csv")).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == driven.head_seq
     assert json.loads(rows[0]["changes"])["run"]["name"] == "small"
 
 
 def test_an_unknown_format_is_refused(client: Client, driven: Run) -> None:
-    answer = client.get(f"/api/v1/runs/{driven.pk}/events/?format=xml")
-    assert (answer.status_code, "ndjson" in answer.json()["message"]) == (400, True)
+    answer = client.get(f"/api/v1/runs/{driven.pk}/events/export/?format=xml")
+    assert (answer.status_code, "ndjson" in answer.json()["detail"]) == (400, True)
 
 
 def test_the_histogram_counts_every_event_once(client: Client, driven: Run) -> None:
@@ -135,8 +135,8 @@ def test_the_histogram_counts_every_event_once(client: Client, driven: Run) -> N
 
 def test_events_filter_by_being_kubernetes_events(client: Client, driven: Run) -> None:
     address = f"/api/v1/runs/{driven.pk}/events/?limit=1000"
-    every = client.get(address).json()["events"]
-    only = client.get(f"{address}&kubernetes=1").json()["events"]
+    every = client.get(address).json()["items"]
+    only = client.get(f"{address}&kubernetes=1").json()["items"]
     assert only == [event for event in every if (event["data"] or {}).get("event")]
     assert 0 < len(only) < len(every)
 
@@ -203,7 +203,7 @@ def test_an_object_can_be_read_at_any_event(client: Client, driven: Run) -> None
 def test_a_manifest_can_be_read_as_yaml(client: Client, driven: Run) -> None:
     path = f"/api/v1/runs/{driven.pk}/objects/pod/default/web/"
     answer = client.get(f"{path}?format=yaml")
-    assert answer.headers["Content-Type"].startswith("text/plain")
+    assert answer.headers["Content-Type"] == "application/yaml"
     assert answer.content.decode().startswith("apiVersion: v1\nkind: Pod\n")
     assert yaml.safe_load(answer.content) == client.get(path).json()
     assert client.get(f"{path}?format=xml").status_code == 400
@@ -257,7 +257,7 @@ def test_neighbouring_moments_are_replayed_once(
 
 
 def test_an_attempt_shows_its_evidence(client: Client, driven: Run) -> None:
-    attempts = client.get(f"/api/v1/runs/{driven.pk}/attempts/?pod=default/giant").json()
+    attempts = client.get(f"/api/v1/runs/{driven.pk}/attempts/?pod=default/giant").json()["items"]
     evidence = client.get(f"/api/v1/runs/{driven.pk}/attempts/{attempts[-1]['id']}/").json()
     assert evidence["verdicts"]["n1"]["plugin"] == "NodeResourcesFit"
     assert evidence["verdicts"]["n1"]["detail"]["cpu"]["requested"] == 3000
@@ -290,7 +290,7 @@ def test_evidence_of_an_older_version_is_shown_unchanged(client: Client, driven:
 
 def attempt_of(client: Client, run: Run, pod: str) -> tuple[int, str]:
     """The newest attempt of the pod, and where its evidence is."""
-    attempts = client.get(f"/api/v1/runs/{run.pk}/attempts/?pod=default/{pod}").json()
+    attempts = client.get(f"/api/v1/runs/{run.pk}/attempts/?pod=default/{pod}").json()["items"]
     number = attempts[-1]["id"]
     return number, f"/api/v1/runs/{run.pk}/attempts/{number}/"
 
@@ -308,7 +308,7 @@ def test_a_command_answers_with_its_outcome(client: Client, driven: Run) -> None
 def test_an_invalid_command_is_refused_at_once(client: Client, driven: Run) -> None:
     answer = post(client, f"/api/v1/runs/{driven.pk}/commands/", {"verb": "explode"})
     assert answer.status_code == 400
-    assert "cordon" in answer.json()["message"]
+    assert "cordon" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("metadata", ["web", {"name": 7}, {"name": "x", "namespace": ["a"]}])
@@ -363,7 +363,7 @@ def test_json_that_no_database_could_keep_is_refused(
     path = f"/api/v1/runs/{driven.pk}/commands/"
     answer = client.post(path, text, content_type="application/json")
     assert answer.status_code == 400
-    assert said in answer.json()["message"]
+    assert said in answer.json()["detail"]
 
 
 def test_a_number_beyond_64_bits_becomes_a_float(client: Client, driven: Run) -> None:
@@ -383,7 +383,7 @@ def test_a_number_beyond_64_bits_becomes_a_float(client: Client, driven: Run) ->
 def test_an_address_no_query_can_hold_is_refused(client: Client, driven: Run, path: str) -> None:
     answer = client.get(f"/api/v1/runs/{driven.pk}/{path}")
     assert answer.status_code == 400
-    assert answer.json()["message"]
+    assert answer.json()["detail"]
 
 
 def test_an_object_keeps_fields_that_nobody_reads(client: Client, driven: Run) -> None:
@@ -400,12 +400,12 @@ def test_the_schema_names_every_resource(client: Client) -> None:
 def test_a_missing_run_has_the_usual_error_shape(client: Client) -> None:
     answer = client.get("/api/v1/runs/12345/")
     assert answer.status_code == 404
-    assert "message" in answer.json()
+    assert "detail" in answer.json()
 
 
 def test_a_run_with_odd_name_can_be_exported(client: Client, driven: Run) -> None:
     Run.objects.update(name='a\r\nX-Evil: 1 "b" é')
-    answer = client.get(f"/api/v1/runs/{driven.pk}/events/?format=csv&limit=1")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/events/export/?format=csv&limit=1")
     assert answer.status_code == 200
     assert "X-Evil" not in answer.headers
 

@@ -116,6 +116,8 @@ def _described(
         return [], []
     description = describe()
     description.view = view()
+    # What is described is the same for all requests.
+    description.view.request, description.view.kwargs = None, {}
     names: list[str] = []
     queries: list[type[Query]] = []
     for one in description.get_override_parameters():

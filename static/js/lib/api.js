@@ -2,7 +2,7 @@
  * Where pages get their data from: the only module that asks the server for anything (ESLint refuses `fetch`, sockets and
  * requests elsewhere), so that another source can take its place.
  */
-import {gettext, labelled} from "./words.js";
+import {gettext} from "./words.js";
 import {failureOf} from "../model/shared/failure.js";
 
 /** After this time no response will come: the connection may be dead at the other end. */
@@ -173,7 +173,7 @@ async function request(url, {signal, read, isRepeatable = true, longestMs = LONG
   }
 }
 
-/** Read lines of JSON. A line with nothing but a message reports the failure of the rest. */
+/** Read lines of JSON. A line with a problem reports the failure of the rest. */
 async function readLines(body, onPart) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -188,26 +188,21 @@ async function readLines(body, onPart) {
 }
 
 function takePart(part, onPart) {
-  if (typeof part.message === "string") {
-    throw new ApiError(failureOf({status: 500, message: part.message, isRepeatable: true}));
+  if (part.problem) {
+    throw new ApiError(failureOf({status: 500, message: part.problem.detail, isRepeatable: true}));
   }
   onPart(part);
 }
 
-/** The message in the response, or "". */
+/** What the problem details (RFC 9457) of the response say, or "". */
 async function refusal(response) {
   const text = await response.text();
   try {
-    const {message, detail, error, reason, fields} = JSON.parse(text);
-    const words = [message ?? detail ?? error ?? reason ?? "", ...fieldWords(fields)];
-    return words.filter((each) => typeof each === "string" && each !== "").join(" ");
+    const {detail} = JSON.parse(text);
+    return typeof detail === "string" ? detail : "";
   } catch {
     return "";
   }
-}
-
-function fieldWords(fields) {
-  return Object.entries(fields ?? {}).map(([name, problems]) => labelled(name, [problems].flat().join(" ")));
 }
 
 function csrfToken() {

@@ -81,7 +81,7 @@ def test_a_fault_and_a_taint_reach_the_run(page: Page) -> None:
     expect(form.get_by_label("die (node)")).to_have_value("small")
     form.get_by_role("button", name="In this run").click()
     expect(form).to_have_count(0, timeout=PATIENCE_MS)
-    died = page.request.get(f"/api/v1/runs/{run}/events/?kind=NodeDied").json()["events"]
+    died = page.request.get(f"/api/v1/runs/{run}/events/?kind=NodeDied").json()["items"]
     assert [each["object"] for each in died] == ["node/small"]
 
 

@@ -66,7 +66,7 @@ def test_a_node_is_cordoned_from_its_page(page: Page) -> None:
     question = page.get_by_role("dialog", name="Inject a fault: fail attach, node small, times 2?")
     question.get_by_role("button", name="Inject").click()
     expect(page.get_by_role("button", name="Inject…")).to_be_hidden(timeout=PATIENCE_MS)
-    sent = page.request.get(f"/api/v1/runs/{run}/commands/").json()["commands"]
+    sent = page.request.get(f"/api/v1/runs/{run}/commands/").json()["items"]
     assert [each["verb"] for each in sent] == ["cordon", "fault"]
     page.goto(f"/runs/{run}/nodes/nobody/")
     expect(page.get_by_text("This node is not in the cluster")).to_be_visible(timeout=PATIENCE_MS)
@@ -96,7 +96,7 @@ def test_a_drain_asks_first_and_can_be_left(page: Page) -> None:
     with page.expect_response(lambda answer: "evict_pods" in (answer.request.post_data or "")):
         page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Uncordon")).to_be_visible(timeout=PATIENCE_MS)
-    sent = page.request.get(f"/api/v1/runs/{run}/commands/").json()["commands"]
+    sent = page.request.get(f"/api/v1/runs/{run}/commands/").json()["items"]
     assert [each["verb"] for each in sent] == ["cordon", "evict_pods"]
 
 

@@ -45,16 +45,16 @@ test("a line may arrive in pieces", async () => {
   assert.deepEqual(parts, [{seq: 1}, {text: "n1–n4"}]);
 });
 
-test("a message after the first line is a failure", async () => {
+test("a problem after the first line is a failure", async () => {
   const parts = [];
-  serve(['{"seq":1}\n{"message":"The engine ran out of memory."}\n']);
+  serve(['{"seq":1}\n{"problem":{"status":503,"detail":"The engine ran out of memory."}}\n']);
   const asking = new RunApi(3).parts("why/pod/a/b/", {}, undefined, (part) => parts.push(part));
   await assert.rejects(asking, {name: "ApiError", message: "The engine ran out of memory."});
   assert.deepEqual(parts, [{seq: 1}]);
 });
 
 test("a refusal keeps its status and message", async () => {
-  serve(['{"message":"There is no pod a/b."}'], {status: 404});
+  serve(['{"status":404,"detail":"There is no pod a/b."}'], {status: 404});
   const asking = new RunApi(3).parts("why/pod/a/b/", {}, undefined, () => {});
   await assert.rejects(asking, {name: "ApiError", status: 404, message: "There is no pod a/b."});
 });

@@ -190,7 +190,7 @@ def test_an_upload_without_runs_can_be_deleted(on_a_server: None) -> None:
     scenario = upload(client).json()["id"]
     run = post(client, "/api/v1/runs/", {"scenario": scenario}).json()["id"]
     refused = client.delete(f"/api/v1/scenarios/{scenario}/")
-    assert (refused.status_code, "1 run is made of it" in refused.json()["message"]) == (409, True)
+    assert (refused.status_code, "1 run is made of it" in refused.json()["detail"]) == (409, True)
     client.delete(f"/api/v1/runs/{run}/")
     assert client.delete(f"/api/v1/scenarios/{scenario}/").status_code == 204
 
@@ -284,7 +284,7 @@ def test_a_header_without_token_is_refused_in_words(
 ) -> None:
     answer = client.get("/api/v1/runs/", headers={"Authorization": words})
     assert answer.status_code == 401
-    assert answer.json()["message"]
+    assert answer.json()["detail"]
 
 
 def test_one_cannot_revoke_the_token_of_another(on_a_server: None) -> None:
@@ -332,7 +332,7 @@ def test_one_request_too_many_gets_a_retry_time(
     assert [client.get("/api/v1/runs/").status_code for _ in range(3)] == [200, 200, 429]
     answer = client.get("/api/v1/runs/")
     assert answer.headers["Retry-After"] == "20"
-    assert "throttled" in answer.json()["message"]
+    assert "throttled" in answer.json()["detail"]
     # Somebody else is not held up by it.
     assert logged_in(editor()).get("/api/v1/runs/").status_code == 200
 
@@ -356,7 +356,7 @@ def test_a_quota_names_the_limit(on_a_server: None, settings: Any) -> None:
     refused = upload(client, "n2")
     assert refused.status_code == 403
     answer = refused.json()
-    assert answer["message"].startswith(
+    assert answer["detail"].startswith(
         "Your account keeps 1 uploads; it may keep 1. Delete one first. The oldest without a run: "
     )
     assert [one["id"] for one in answer["could_go"]] == [scenario]
@@ -438,4 +438,4 @@ def test_a_read_token_limits_even_a_local_visitor(client: Client) -> None:
         "Authorization": f"Token {token_create(user=editor(), name='r', scope=Scope.READ)[1]}"
     }
     answer = post(client, "/api/v1/runs/", {"scenario": scenario.pk}, **headers)
-    assert (answer.status_code, answer.json()["message"]) == (403, "This token may only read.")
+    assert (answer.status_code, answer.json()["detail"]) == (403, "This token may only read.")

@@ -53,7 +53,7 @@ def test_a_malformed_key_is_refused(scenario: Scenario, key: str) -> None:
     headers = {"Idempotency-Key": key}
     body = {"scenario": scenario.pk}
     answer = Client().post("/api/v1/runs/", body, "application/json", headers=headers)
-    assert (answer.status_code, answer.json()["message"]) == (400, write_keys.MALFORMED)
+    assert (answer.status_code, answer.json()["detail"]) == (400, write_keys.MALFORMED)
 
 
 def test_another_request_with_the_same_key_is_refused(scenario: Scenario, start: Any) -> None:
@@ -62,7 +62,7 @@ def test_another_request_with_the_same_key_is_refused(scenario: Scenario, start:
         new_run(scenario, seed=7),
         send(f"/api/v1/runs/{start().pk}/fork/", {}),
     ):
-        assert (answer.status_code, answer.json()["message"]) == (422, write_keys.REUSED)
+        assert (answer.status_code, answer.json()["detail"]) == (422, write_keys.REUSED)
 
 
 def test_lasting_refusal_is_kept_and_others_are_not(
@@ -143,7 +143,7 @@ def test_a_repetition_does_not_wait_for_ever(
     answer = new_run(scenario)
     done.set()
     thread.join()
-    assert (answer.status_code, answer.json()["message"]) == (409, write_keys.OPEN)
+    assert (answer.status_code, answer.json()["detail"]) == (409, write_keys.OPEN)
     assert answer["Retry-After"] == "1"
     assert new_run(scenario).status_code == 201
 

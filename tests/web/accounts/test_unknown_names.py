@@ -98,12 +98,12 @@ def test_every_address_refuses_unknown_parameters(
 ) -> None:
     answer = client.get(f"/api/v1/runs/{driven.pk}/{path}?{name}=1")
     assert answer.status_code == 400
-    assert answer.json()["message"].startswith(f"unknown parameter '{name}'; ")
+    assert answer.json()["detail"].startswith(f"unknown parameter '{name}'; ")
 
 
 def test_lists_refuse_unknown_parameters(client: Client) -> None:
     for path in ("runs", "scenarios", "operations"):
-        message = client.get(f"/api/{path}/?limits=1").json()["message"]
+        message = client.get(f"/api/v1/{path}/?limits=1").json()["detail"]
         assert message.startswith("unknown parameter 'limits'; "), path
 
 

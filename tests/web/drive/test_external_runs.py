@@ -70,7 +70,7 @@ def test_replicas_are_refused_before_anything_is_saved(client: Client) -> None:
     body = {"scenario": scenario.pk, "external_scheduler": True}
     refused = client.post("/api/v1/runs/", body, content_type="application/json")
     assert refused.status_code == 400
-    assert "spec.schedulers[0].replicas: with external_scheduler" in refused.json()["message"]
+    assert "spec.schedulers[0].replicas: with external_scheduler" in refused.json()["detail"]
     assert not Run.objects.exists()
 
 
@@ -96,7 +96,7 @@ def test_a_fork_that_is_to_differ_is_refused(
     monkeypatch.setitem(services.run_wait_for_goal.__kwdefaults__, "seconds", 0.0)
     refused = client.post(address, {"external_scheduler": True}, content_type="application/json")
     assert refused.status_code == 400
-    assert refused.json()["message"].startswith("external_scheduler: ")
+    assert refused.json()["detail"].startswith("external_scheduler: ")
     made = client.post(address, {"external_scheduler": False}, content_type="application/json")
     assert made.json()["external_scheduler"] is False
 

@@ -82,5 +82,5 @@ def test_json_that_no_column_holds_is_refused(client: Client, driven: Run, text:
     body = f'{{"verb": "patch", "object": "node/n1", "patch": {{"a": {text}}}}}'
     answer = posted(client, driven, "commands", body)
     assert answer.status_code == 400
-    assert answer.json()["message"]
+    assert answer.json()["detail"]
     assert not Command.objects.exists()

@@ -87,7 +87,7 @@ def test_a_bad_configuration_says_what_is_wrong(
     body = {"scenario": scenario.pk, "configuration": given}
     answer = client.post("/api/v1/runs/", json.dumps(body), content_type="application/json")
     assert answer.status_code == 400
-    assert words in answer.json()["message"]
+    assert words in answer.json()["detail"]
     assert not Run.objects.exists()
 
 

@@ -55,9 +55,9 @@ def test_a_cycle_is_found_by_its_number(client: Client, driven: Run) -> None:
 def test_a_later_cycle_is_no_cycle_yet(client: Client, driven: Run) -> None:
     first = RunEvent.objects.filter(run=driven, kind="AttemptStarted").order_by("seq")[0]
     answer = inside(client, driven, f"pod=default/late&seq={first.seq}", 404)
-    assert "There is no cycle of pod default/late" in answer["message"]
-    assert inside(client, driven, "cycle=9999", 404)["message"].startswith("There is no cycle 9999")
-    assert "Say which cycle" in inside(client, driven, "", 400)["message"]
+    assert "There is no cycle of pod default/late" in answer["detail"]
+    assert inside(client, driven, "cycle=9999", 404)["detail"].startswith("There is no cycle 9999")
+    assert "Say which cycle" in inside(client, driven, "", 400)["detail"]
 
 
 def test_the_caches_of_an_instant_are_told(client: Client, driven: Run) -> None:

@@ -32,7 +32,7 @@ def run_of(client: Client, lesson: Lesson) -> dict[str, Any]:
 
 
 def test_upload_keeps_the_lesson_of_its_files(client: Client, lesson: Lesson) -> None:
-    (listed,) = client.get("/api/v1/lessons/").json()["lessons"]
+    (listed,) = client.get("/api/v1/lessons/").json()["items"]
     assert listed["slug"] == f"first-{lesson.scenario_id}"
     assert (listed["course"], listed["title"]) == ("A course", "A lesson")
     assert (listed["steps"], listed["questions"], listed["is_shipped"]) == (1, 1, False)
@@ -56,7 +56,7 @@ def test_finished_run_tells_where_moments_are(client: Client, lesson: Lesson) ->
     told = client.get(f"/api/v1/lessons/{lesson.slug}/").json()
     assert told["run"] == run
     assert told["problems"] == []
-    event = client.get(f"/api/v1/runs/{run}/events/?kind=PodAssumed").json()["events"][0]
+    event = client.get(f"/api/v1/runs/{run}/events/?kind=PodAssumed").json()["items"][0]
     assert told["moments"] == {"assumed": {"seq": event["seq"], "at": event["at"]}}
 
 
@@ -64,7 +64,7 @@ def test_finished_run_tells_where_moments_are(client: Client, lesson: Lesson) ->
 def test_run_of_a_lesson_is_made_once(client: Client, lesson: Lesson) -> None:
     assert run_of(client, lesson)["run"] == run_of(client, lesson)["run"]
     assert Run.objects.count() == 1
-    assert client.get("/api/v1/runs/").json()["runs"] == []
+    assert client.get("/api/v1/runs/").json()["items"] == []
 
 
 @pytest.mark.usefixtures("runs_here")
@@ -92,11 +92,11 @@ def test_lesson_says_what_its_run_does_not_show(client: Client, lesson: Lesson) 
 
 def test_lessons_of_kscope_are_loaded_with_the_demos(client: Client) -> None:
     call_command("load_demos")
-    lessons = client.get("/api/v1/lessons/").json()["lessons"]
+    lessons = client.get("/api/v1/lessons/").json()["items"]
     assert lessons[0]["slug"] == "a-disk-that-cannot-move"
     assert all(each["is_shipped"] for each in lessons)
     demos = Scenario.objects.filter(is_demo=True).count()
-    listed = client.get("/api/v1/scenarios/").json()["scenarios"]
+    listed = client.get("/api/v1/scenarios/").json()["items"]
     assert len(listed) == demos
 
 

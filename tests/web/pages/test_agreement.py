@@ -92,11 +92,11 @@ def test_the_api_counts_and_lists_decisions(client: Client, compared: Run) -> No
 
 def test_the_api_filters_by_verdict_pod_and_event(client: Client, compared: Run) -> None:
     address = f"/api/v1/runs/{compared.pk}/shadow-decisions/"
-    [tied] = client.get(f"{address}?verdict=tied").json()["decisions"]
+    [tied] = client.get(f"{address}?verdict=tied").json()["items"]
     assert (tied["pod"], tied["node"], tied["best"]) == ("default/web", "n2", ["n1", "n2"])
-    [differs] = client.get(f"{address}?pod=default/giant").json()["decisions"]
+    [differs] = client.get(f"{address}?pod=default/giant").json()["items"]
     assert differs["message"] == "0/2 nodes: none"
-    assert client.get(f"{address}?seq={tied['seq'] - 1}").json()["decisions"] == []
+    assert client.get(f"{address}?seq={tied['seq'] - 1}").json()["items"] == []
     refused = client.get(f"{address}?verdict=wrong")
     assert refused.status_code == 400
     assert "agrees, tied, differs, stale" in refused.content.decode()
@@ -121,7 +121,7 @@ def test_a_decision_is_an_attempt_with_evidence(client: Client, compared: Run) -
 def evidence_of(client: Client, run: Run, pod: str) -> list[dict[str, Any]]:
     """The evidence of each attempt on the pod."""
     address = f"/api/v1/runs/{run.pk}/attempts/"
-    attempts = client.get(f"{address}?pod={pod}").json()
+    attempts = client.get(f"{address}?pod={pod}").json()["items"]
     return [client.get(f"{address}{attempt['id']}/").json() for attempt in attempts]
 
 

@@ -102,5 +102,5 @@ def test_an_unknown_object_is_a_404_in_words(client: Client) -> None:
         ),
     ):
         answer = client.get(f"/api/v1/runs/{run.pk}/claims/{path}")
-        assert (answer.status_code, answer.json()["message"]) == (404, message)
+        assert (answer.status_code, answer.json()["detail"]) == (404, message)
     assert client.get("/api/v1/runs/987654/claims/a/b/candidates/").status_code == 404

@@ -140,7 +140,7 @@ def test_what_cannot_be_compared_is_refused_in_words(client: Client, driven: Run
     path = f"/api/v1/runs/{driven.pk}/compare/"
     assert client.get(path).status_code == 400
     answer = client.get(f"{path}?with=999999")
-    assert (answer.status_code, answer.json()["message"]) == (404, "There is no run 999999.")
+    assert (answer.status_code, answer.json()["detail"]) == (404, "There is no run 999999.")
     answer = client.get(f"{path}?with={driven.pk}&seq=99999&with_seq=1")
     assert answer.status_code == 404
 

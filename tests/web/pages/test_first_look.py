@@ -106,7 +106,7 @@ def test_what_it_found_is_counted_among_the_runs(client: Client, brought: Run) -
         page = client.get(address).content.decode()
         assert triage in page
         assert "1 stuck" in page
-    [listed] = client.get("/api/v1/runs/").json()["runs"]
+    [listed] = client.get("/api/v1/runs/").json()["items"]
     assert listed["stuck"] == 1
 
 

@@ -178,7 +178,7 @@ def test_triage_is_kept_for_the_next_who_asks(client: Client, brought: Run) -> N
     assert client.get(f"/api/v1/runs/{brought.pk}/triage/").json() == told
     [again] = triage_parts_by_id(brought.pk)
     assert again == told
-    [listed] = client.get("/api/v1/runs/").json()["runs"]
+    [listed] = client.get("/api/v1/runs/").json()["items"]
     assert (listed["stuck"], listed["standing"]) == (2, True)
 
 
@@ -220,7 +220,7 @@ def test_triage_marks_what_the_run_has_superseded(client: Client, brought: Run) 
 def test_a_scenario_with_steps_has_no_triage(client: Client, driven: Run) -> None:
     answer = client.get(f"/api/v1/runs/{driven.pk}/triage/")
     assert answer.status_code == 409
-    assert "has steps" in answer.json()["message"]
+    assert "has steps" in answer.json()["detail"]
 
 
 def test_other_evidence_makes_another_scenario(files: Scenario) -> None:

@@ -34,7 +34,7 @@ def test_a_node_is_asked_about_like_a_pod(client: Client, driven: Run) -> None:
     assert client.get(f"/api/v1/runs/{driven.pk}/why/node/gone/").status_code == 404
     refused = client.get(f"/api/v1/runs/{driven.pk}/why/secret/default/s/")
     assert refused.status_code == 400
-    assert "claim, daemonset" in refused.json()["message"]
+    assert "claim, daemonset" in refused.json()["detail"]
 
 
 def test_an_answer_says_what_is_reached(client: Client, driven: Run) -> None:
@@ -67,7 +67,7 @@ def test_the_run_is_left_as_it_is(client: Client, driven: Run) -> None:
 
 def test_an_unknown_object_is_a_404_in_words(client: Client, driven: Run) -> None:
     answer = client.get(f"/api/v1/runs/{driven.pk}/pods/default/nobody/why/")
-    assert (answer.status_code, answer.json()["message"]) == (
+    assert (answer.status_code, answer.json()["detail"]) == (
         404,
         "There is no pod default/nobody.",
     )

@@ -173,4 +173,4 @@ async def test_a_refusal_before_any_part_has_its_status(
 ) -> None:
     engine.answer.set_exception(ApplicationError("Too many.", status=503, retry_after=3))
     status, headers, told = await response(await asked(opened(f"{why(driven)}?parts=1")))
-    assert (status, told["message"], headers["Retry-After"]) == (503, "Too many.", "3")
+    assert (status, told["detail"], headers["Retry-After"]) == (503, "Too many.", "3")

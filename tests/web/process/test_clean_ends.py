@@ -69,7 +69,7 @@ async def test_body_without_room_is_answered_with_507(number: int) -> None:
     full = raising(OSError(number, "No space left on device"))
     start, body = await served(full, path="/api/v1/scenarios/")
     assert start["status"] == 507
-    assert "disk of this server is full" in json.loads(body["body"])["message"]
+    assert "disk of this server is full" in json.loads(body["body"])["detail"]
     assert (await served(full))[1]["body"].startswith(b"The disk of this server is full")
 
 
@@ -79,7 +79,7 @@ def test_view_that_finds_no_room_answers_with_507(rf: RequestFactory) -> None:
     except OSError:
         answer = handle_server_error(rf.get("/api/v1/runs/"))
     assert (answer.status_code, answer.get("Retry-After")) == (507, None)
-    assert "try again once there is room" in json.loads(answer.content)["message"]  # type: ignore[attr-defined]
+    assert "try again once there is room" in json.loads(answer.content)["detail"]  # type: ignore[attr-defined]
 
 
 async def test_connections_can_still_be_cut_off() -> None:

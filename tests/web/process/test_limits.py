@@ -37,9 +37,9 @@ async def links() -> AsyncIterator[Links]:
 def test_the_list_of_runs_comes_in_pages(client: Client, start: Start) -> None:
     ids = [start().pk for _ in range(3)]
     first = client.get("/api/v1/runs/?limit=2").json()
-    assert [run["id"] for run in first["runs"]] == [ids[2], ids[1]]
-    second = client.get(f"/api/v1/runs/?limit=2&before={first['next']}").json()
-    assert ([run["id"] for run in second["runs"]], second["next"]) == ([ids[0]], None)
+    assert [run["id"] for run in first["items"]] == [ids[2], ids[1]]
+    second = client.get(f"/api/v1/runs/?limit=2&continue={first['continue']}").json()
+    assert ([run["id"] for run in second["items"]], second["continue"]) == ([ids[0]], None)
 
 
 def test_many_requests_do_not_wait_for_workers(

@@ -23,7 +23,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
 def test_the_api_says_that_the_database_is_away(client: Client, path: str) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer["Retry-After"]) == (503, "2")
-    assert answer.json()["message"].startswith("The database does not answer.")
+    assert answer.json()["detail"].startswith("The database does not answer.")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -287,7 +287,7 @@ def test_an_upload_that_takes_too_much_is_reported(
     given = SimpleUploadedFile("a.yaml", NODE.encode())
     answer = client.post("/api/v1/scenarios/", {"files": [given]})
     assert answer.status_code == status
-    assert answer.json()["message"].startswith(f"Nothing was saved. {words}")
+    assert answer.json()["detail"].startswith(f"Nothing was saved. {words}")
     page = upload(client, ("a.yaml", NODE))
     assert (page.status_code, words in page.content.decode()) == (status, True)
     assert not Scenario.objects.exists()

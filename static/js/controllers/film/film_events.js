@@ -16,6 +16,6 @@ export async function readEvents(api, answer) {
     ...victims.map((object) => ({object, after: seq, limit: MOST_EVENTS})),
   ];
   const pages = await Promise.all(asked.map((params) => api.get("events/", params)));
-  const found = new Map(pages.flatMap(({events}) => events.map((event) => [event.seq, event])));
+  const found = new Map(pages.flatMap(({items}) => items.map((event) => [event.seq, event])));
   return [...found.values()].toSorted((one, other) => one.seq - other.seq);
 }

@@ -135,7 +135,7 @@ export class FilmPlayer {
   /** The cycle of the attempt before or after, or null. */
   async #attempt({pod, seq}, by) {
     const range = by > 0 ? {after: seq, order: "asc"} : {before: seq, order: "desc"};
-    const {events} = await this.session.api.get("events/", {
+    const {items: events} = await this.session.api.get("events/", {
       object: `pod/${pod}`,
       kind: "AttemptStarted",
       limit: 1,

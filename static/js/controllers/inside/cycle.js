@@ -212,7 +212,7 @@ export class Cycle {
   async #readWrites(answer) {
     this.writes.value = [];
     const asked = writesAsked(answer);
-    const {events} = asked ? await this.session.api.get("events/", asked).catch(() => ({events: []})) : {events: []};
-    if (this.answer.peek() === answer) this.writes.value = events;
+    const {items} = asked ? await this.session.api.get("events/", asked).catch(() => ({items: []})) : {items: []};
+    if (this.answer.peek() === answer) this.writes.value = items;
   }
 }

@@ -118,7 +118,7 @@ function newestRuns() {
       if (runs.isAsked) return;
       runs.isAsked = true;
       const found = await readJson("/api/v1/runs/");
-      runs.entries = (found?.runs ?? []).map(({id, name, profile}) => ({
+      runs.entries = (found?.items ?? []).map(({id, name, profile}) => ({
         title: name,
         about: gettext("run {id}, {profile}", {id, profile}),
         href: () => `/runs/${id}/`,

@@ -131,7 +131,7 @@ export class PodRecord {
     try {
       const pod = this.id.slice("pod/".length);
       const upTo = key.past ?? this.session.model.seq;
-      const attempts = await this.session.api.get("attempts/", {pod, seq: key.past});
+      const {items: attempts} = await this.session.api.get("attempts/", {pod, seq: key.past});
       if (this.key === key) this.read.value = {key, upTo, attempts};
     } catch (error) {
       if (this.key === key) this.problem.value = error.message;

@@ -27,7 +27,7 @@ export class Answer {
     // Without it the answer stands alone.
     const query = {kind: event, object, text: message, order: "asc", limit: 1};
     const found = await api.get("events/", query).catch(() => null);
-    const first = found?.events?.[0];
+    const first = found?.items?.[0];
     if (first) this.proof.value = {seq: first.seq, object: first.object};
   }
 }

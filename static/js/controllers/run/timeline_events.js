@@ -69,20 +69,20 @@ export class TimelineEvents {
     await this.#guard(async () => {
       const answer = await this.session.api.get("events/", {
         ...query,
-        [order === "asc" ? "after" : "before"]: cursor,
+        continue: cursor,
         limit: PAGE,
         order,
       });
       if (this.key !== key) return;
       const {rows, later} = this.held.value;
-      this.held.value = {rows: [...rows, ...answer.events], later, next: answer.next};
+      this.held.value = {rows: [...rows, ...answer.items], later, next: answer.continue};
     });
   }
 
   /** The address of an export of the events shown. */
   exportUrl(format) {
     const {query} = this.#query();
-    return this.session.api.url("events/", {...query, format});
+    return this.session.api.url("events/export/", {...query, format});
   }
 
   /** The changes of an address that take all filters away. */
@@ -133,7 +133,7 @@ export class TimelineEvents {
       ]);
       if (this.key !== key) return;
       this.upTo = past ? seq : answer.highest;
-      this.held.value = {rows: answer.events, later: later?.events ?? null, next: answer.next};
+      this.held.value = {rows: answer.items, later: later?.items ?? null, next: answer.continue};
       this.status.value = "ready";
     });
   }

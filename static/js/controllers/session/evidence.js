@@ -57,7 +57,8 @@ export class NewestEvidence {
     const isWanted = () => this.held.peek()?.key === key;
     try {
       const {api, model} = this.session;
-      const [newest] = await api.get("attempts/", {pod: id.slice("pod/".length), seq: model.seq});
+      const {items} = await api.get("attempts/", {pod: id.slice("pod/".length), seq: model.seq, limit: 1});
+      const [newest] = items;
       const detail = newest ? await api.get(`attempts/${newest.id}/`) : null;
       if (isWanted()) this.#hold({id, key, status: "ready", evidence: newest ? {...newest, ...detail} : null});
     } catch (error) {

@@ -85,17 +85,17 @@ export class ObjectEvents {
 async function newer(api, query, known) {
   const latest = known.at(-1)?.seq;
   const found = [];
-  for (let page = 0, before = null; page < MOST_PAGES; page += 1) {
+  for (let page = 0, cursor = null; page < MOST_PAGES; page += 1) {
     const answer = await api.get("events/", {
       ...query,
       after: latest,
-      before,
+      continue: cursor,
       limit: PAGE,
       order: "desc",
     });
-    found.push(...answer.events);
-    if (answer.next === null) break;
-    before = answer.next;
+    found.push(...answer.items);
+    cursor = answer.continue;
+    if (cursor === null) break;
   }
   return found.filter(({seq}) => seq > (latest ?? 0)).reverse();
 }

@@ -54,12 +54,12 @@ export class PastCursor {
       this.api.get("events/", {after: from, limit: BACK, order: "asc"}),
     ]);
     this.model.reset(state);
-    this.ahead = page.events.filter((event) => event.seq > state.seq);
+    this.ahead = page.items.filter((event) => event.seq > state.seq);
     while (this.ahead.length > 0 && this.ahead[0].seq < seq) this.model.stepForward(this.ahead.shift());
   }
 
   async #fetchAhead() {
     const page = await this.api.get("events/", {after: this.model.seq, limit: AHEAD, order: "asc"});
-    this.ahead = page.events.filter((event) => event.seq > this.model.seq);
+    this.ahead = page.items.filter((event) => event.seq > this.model.seq);
   }
 }

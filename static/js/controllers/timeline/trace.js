@@ -150,7 +150,7 @@ export class TimelineTrace {
   }
 
   async #event(seq) {
-    const {events} = await this.session.api.get("events/", {after: seq - 1, limit: 1});
+    const {items: events} = await this.session.api.get("events/", {after: seq - 1, limit: 1});
     return events[0];
   }
 

@@ -16,7 +16,7 @@ export function statusLook(status) {
 
 /** The runs in the answer of /api/v1/runs/, the newest first and no more than are drawn. */
 export function listedRuns(answer) {
-  return (answer.results ?? answer.runs ?? answer).slice(0, DRAWN);
+  return answer.items.slice(0, DRAWN);
 }
 
 /** Whether the row of a run is out of date; `drawn` is the run it was drawn from, if any. */

@@ -12,7 +12,7 @@ export function FaultDialog({session, id = "", close}) {
   const [chosen, choose] = useState("");
   const [values, setValues] = useState(/** @type {Record<string, string>} */ ({}));
   useEffect(() => {
-    readJson("/api/v1/faults/").then((answer) => setForms(fittingFaults(answer?.faults ?? [], id)));
+    readJson("/api/v1/faults/").then((answer) => setForms(fittingFaults(answer?.items ?? [], id)));
   }, []);
   const form = forms?.find(({kind}) => kind === chosen);
   const pick = (kind) => {

@@ -45,7 +45,7 @@ function page(query = {}) {
       get: async (path, {object, after}) => {
         asked.push([object, after]);
         const seq = (after ?? 0) + 1;
-        return {events: [{seq, at: seq, kind: "Told", message: "", changes: {}}], next: null};
+        return {items: [{seq, at: seq, kind: "Told", message: "", changes: {}}], continue: null};
       },
     },
   };

@@ -37,8 +37,8 @@ function record() {
     api: {
       get: async (path, {seq} = {}) => {
         if (failing) throw new Error("The server could not be reached.");
-        if (path === "attempts/") return ATTEMPTS.filter((attempt) => seq === null || attempt.seq <= seq);
-        if (path === "events/") return {events: [], next: null};
+        if (path === "attempts/") return {items: ATTEMPTS.filter((attempt) => seq === null || attempt.seq <= seq)};
+        if (path === "events/") return {items: [], continue: null};
         return isSlow ? new Promise(() => {}) : {number: Number(path.split("/")[1])};
       },
     },

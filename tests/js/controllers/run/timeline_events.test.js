@@ -41,8 +41,9 @@ function timeline() {
           (seq) => seq < (before ?? Infinity) && seq > (after ?? 0),
         );
         if (order === "desc") seqs.reverse();
-        const events = seqs.slice(0, limit).map((seq) => ({seq}));
-        return {events, highest: LAST, next: seqs.length > limit ? events.at(-1).seq : null};
+        const begin = query.continue ? seqs.indexOf(Number(query.continue)) + 1 : 0;
+        const items = seqs.slice(begin, begin + limit).map((seq) => ({seq}));
+        return {items, highest: LAST, continue: seqs.length > begin + limit ? String(items.at(-1).seq) : null};
       },
     },
   };

@@ -51,7 +51,7 @@ function forking(t, refused = "") {
   t.mock.method(globalThis, "fetch", async (url, {method}) => {
     const path = `${method} ${url.split("/runs/9/")[1]}`;
     asked.push(path);
-    if (path === refused) return new Response('{"reason": "Invalid: no such node"}', {status: 409});
+    if (path === refused) return new Response('{"detail": "Invalid: no such node"}', {status: 409});
     return new Response(method === "DELETE" ? null : "{}", {status: method === "DELETE" ? 204 : 200});
   });
   globalThis.document ??= /** @type {any} */ ({cookie: "csrftoken=x"});

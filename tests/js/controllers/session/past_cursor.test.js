@@ -26,7 +26,7 @@ class FakeApi {
       return {seq, at: seq * 1000, state: stateAt(seq), events: EVENTS.slice(Math.max(0, seq - 50), seq)};
     }
     const {after, limit} = params;
-    return {events: EVENTS.filter(({seq}) => seq > after).slice(0, limit), next: null};
+    return {items: EVENTS.filter(({seq}) => seq > after).slice(0, limit), continue: null};
   }
 }
 

@@ -22,7 +22,7 @@ class FakeApi {
   get(path, params, signal) {
     if (path === "events/") {
       const {after, limit} = params;
-      return Promise.resolve({events: EVENTS.filter(({seq}) => seq > after).slice(0, limit)});
+      return Promise.resolve({items: EVENTS.filter(({seq}) => seq > after).slice(0, limit)});
     }
     if (path === "counters/") return Promise.resolve({since: 0, samples: [[0, 0, 0, 0, 0]]});
     if (path !== "state/") return Promise.resolve({});
