@@ -30,7 +30,7 @@ async def _joined(answer: Any) -> bytes:
 
 def exported(client: Client, run: Run, query: str = "") -> bytes:
     """The export of a run."""
-    answer = client.get(f"/api/runs/{run.pk}/export/{query}")
+    answer = client.get(f"/api/v1/runs/{run.pk}/export/{query}")
     assert answer.status_code == 200, answer.content
     return async_to_sync(_joined)(answer)
 
@@ -38,7 +38,7 @@ def exported(client: Client, run: Run, query: str = "") -> bytes:
 def brought(client: Client, data: bytes) -> dict[str, Any]:
     """What REST answers to an upload."""
     file = SimpleUploadedFile("run.kscope", data)
-    answer = client.post("/api/scenarios/", {"files": file})
+    answer = client.post("/api/v1/scenarios/", {"files": file})
     assert answer.status_code == 201, answer.content
     return answer.json()
 
@@ -112,7 +112,7 @@ def test_a_run_that_parts_says_where(client: Client, changed: Run) -> None:
     assert "another message" in file.theirs
     assert file.mine != file.theirs
     assert not Command.objects.filter(run=run, status="pending").exists()
-    assert client.get(f"/api/runs/{run.pk}/").json()["imported"]["parted_seq"] == 7
+    assert client.get(f"/api/v1/runs/{run.pk}/").json()["imported"]["parted_seq"] == 7
 
 
 def test_without_history_only_one_text_is_known(client: Client, changed: Run) -> None:
@@ -165,7 +165,7 @@ def test_a_file_that_cannot_be_read_is_refused(
                 content = content.replace(old, new)
             made.writestr(info, content)
     file = SimpleUploadedFile("run.kscope", out.getvalue())
-    answer = client.post("/api/scenarios/", {"files": file})
+    answer = client.post("/api/v1/scenarios/", {"files": file})
     assert answer.status_code == 422
     assert words in answer.json()["problems"][0]["message"]
     assert Run.objects.count() == 1
