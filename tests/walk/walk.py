@@ -99,6 +99,8 @@ def places_of(history: History, seqs: tuple[int, ...], dice: random.Random) -> l
         Place("inside-volumes", "inside/volumes/"),
         Place("film", "film/", moves=False),
         Place("connect", "connect/", moves=False),
+        Place("configuration", "configuration/", moves=False),
+        Place("edit", "edit/", moves=False),
         Place("compare", f"compare/?with={history.run.id}", moves=False),
     ]
     for kind in ("pod", "node"):

@@ -45,7 +45,8 @@ class Made:
             function=function,
             outcome=outcome,
             says=says or {},
-            stack=tuple(self._frame(name) for name in stack),
+            # Two names may be one function in an older version.
+            stack=tuple(dict.fromkeys(self._frame(name) for name in stack)),
             taken=tuple(taken),
             writes=tuple(writes),
             error=error,

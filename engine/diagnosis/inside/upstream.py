@@ -16,9 +16,11 @@ def _since_1_11(file: str, *functions: str) -> dict[str, Sequence[Place]]:
     return {function: (Place(11, file, function),) for function in functions}
 
 
-def _binder(function: str) -> Sequence[Place]:
+def _binder(function: str, at_first: str = "") -> Sequence[Place]:
+    """*at_first* is the function that did its work in v1.11, where *function* was not there yet."""
     return (
-        Place(11, f"{_PV}/scheduler_binder.go", function),
+        Place(11, f"{_PV}/scheduler_binder.go", at_first or function),
+        Place(12, f"{_PV}/scheduler_binder.go", function),
         Place(16, "pkg/controller/volume/scheduling/scheduler_binder.go", function),
         Place(21, "pkg/scheduler/framework/plugins/volumebinding/binder.go", function),
     )
@@ -52,8 +54,8 @@ PLACES: Final[Places] = {
     **_since_1_11(f"{_PV}/pv_controller_base.go", "deleteClaim", "deleteVolume"),
     "AssumePodVolumes": _binder("AssumePodVolumes"),
     "BindPodVolumes": _binder("BindPodVolumes"),
-    "bindAPIUpdate": _binder("bindAPIUpdate"),
-    "checkBindings": _binder("checkBindings"),
+    "bindAPIUpdate": _binder("bindAPIUpdate", at_first="BindPodVolumes"),
+    "checkBindings": _binder("checkBindings", at_first="FindPodVolumes"),
     "external provisioner": (Place(11, _PROVISIONER, "provisionClaimOperation"),),
     **_since_1_11(_ATTACH_DETACH, "reconcile", "attachDesiredVolumes"),
     **_since_1_11(
@@ -70,7 +72,6 @@ PLACES: Final[Places] = {
         _OPERATIONS,
         "GenerateAttachVolumeFunc",
         "GenerateDetachVolumeFunc",
-        "GenerateExpandInUseVolumeFunc",
         "GenerateMapVolumeFunc",
         "GenerateMountVolumeFunc",
         "GenerateUnmapDeviceFunc",
@@ -78,6 +79,10 @@ PLACES: Final[Places] = {
         "GenerateUnmountDeviceFunc",
         "GenerateUnmountVolumeFunc",
         "GenerateVerifyControllerAttachedVolumeFunc",
+    ),
+    "GenerateExpandInUseVolumeFunc": (
+        Place(11, _OPERATIONS, "GenerateExpandVolumeFSWithoutUnmountingFunc"),
+        Place(16, _OPERATIONS, "GenerateExpandInUseVolumeFunc"),
     ),
     "backoff": (
         Place(11, "pkg/util/goroutinemap/exponentialbackoff/exponential_backoff.go", "Update"),

@@ -23,8 +23,9 @@ def replay_of(
 
     `states` are the names of states, `nodes` [name, since when, until when or null], `pods` [name,
     then for each of its states: state, since when, event, node or -1], and `attempts` [since when,
-    event, pod, node or -1, a letter for each of `nodes`, the total scores of those that fit]. The
-    letter is + where the pod fits, - where it does not, and . where nobody looked.
+    event, pod, node or -1, a letter for each of `nodes`, the total scores of those that fit, what
+    PreFilter said where it refused the pod]. The letter is + where the pod fits, - where it does
+    not, and . where nobody looked.
     """
     lanes = {name: lane for name, lane in trace.pods.items() if lane.seqs}
     nodes = [_node(name, lane, trace) for name, lane in sorted(trace.nodes.items()) if lane.seqs]
@@ -83,4 +84,5 @@ def _attempt(
         places.get(attempt.node, _NO_NODE),
         "".join(marks),
         [scores[name]["total"] for name in places if name in scores],
+        ", ".join(evidence.get("prefilter", {}).get("reasons", ())),
     ]

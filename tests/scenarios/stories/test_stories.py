@@ -74,7 +74,7 @@ def test_replay_says_what_each_attempt_decided(name: str) -> None:
     messages = {event.seq: event.message for event in played.events}
     nodes, pods = [node[0] for node in told["nodes"]], [pod[0] for pod in told["pods"]]
     assert len(told["attempts"]) == len(played.attempts)
-    for (at, seq, pod, node, cells, scores), attempt in zip(
+    for (at, seq, pod, node, cells, scores, refused), attempt in zip(
         told["attempts"], played.attempts, strict=True
     ):
         assert (at, pods[pod]) == (attempt.at // MILLISECOND, attempt.pod)
@@ -83,6 +83,9 @@ def test_replay_says_what_each_attempt_decided(name: str) -> None:
         assert len(scores) in (0, cells.count("+"))
         if said := re.search(r", (\d+) of (\d+) nodes fit", messages[seq]):
             assert cells.count("+") == int(said.group(1))
+        # Who looked at no node says why, and only who did not.
+        assert bool(refused) == ({*cells} <= {"."})
+        assert refused in attempt.message
 
 
 def test_replay_has_every_state_of_a_pod() -> None:

@@ -120,6 +120,8 @@ _LISTS = _in(
     "backend/cache/cache.go", "cacheImpl.UpdateSnapshot", "cacheImpl.updateNodeInfoSnapshotList"
 )
 _PREEMPTS = _in(_RUNTIME, "frameworkImpl.RunPostFilterPlugins")
+_POPS_11 = (*_LOOP, ("factory/factory.go", "configFactory.getNextPod"))
+_POPS_16 = (*_LOOP, ("internal/queue/scheduling_queue.go", "MakeNextPodFunc"))
 _POPS = (
     (_ONE, "Scheduler.ScheduleOne"),
     ("backend/queue/scheduling_queue.go", "PriorityQueue.Pop"),
@@ -127,7 +129,7 @@ _POPS = (
 
 # By phase, the functions that have called that of PLACES, each since a version.
 _CALLERS: Mapping[str, Sequence[tuple[int, Way]]] = {
-    "pop": ((11, _LOOP), (34, _POPS)),
+    "pop": ((11, _POPS_11), (16, _POPS_16), (34, _POPS)),
     "snapshot": (
         (11, _SCHEDULES_11),
         (16, (*_SCHEDULES_11, *_SNAPSHOT)),
@@ -167,7 +169,9 @@ _CALLERS: Mapping[str, Sequence[tuple[int, Way]]] = {
     "reserve": ((11, _LOOP), (34, _CYCLE_34), (36, _ASSUMES_36)),
     "permit": ((11, ()), (16, _LOOP), (34, _CYCLE_34), (36, _PREPARES_36)),
     "pre_bind": ((11, ()), (16, _LOOP), (34, _BINDS_34), (36, _BINDS_36)),
-    "bind_queue": ((11, _in(_OLD, "Scheduler.Run")),),
+    "bind_queue": (
+        (11, ((_OLD, "Scheduler.Run"), ("volumebinder/volume_binder.go", "VolumeBinder.Run"))),
+    ),
     "bind": ((11, _LOOP), (34, _BINDS_34), (36, _BINDS_36)),
     "post_bind": ((11, ()), (16, _LOOP), (34, _BINDS_34), (36, _BINDS_36)),
 }

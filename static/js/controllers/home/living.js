@@ -119,6 +119,7 @@ export class Living {
   }
 }
 
-function told({pod, node}) {
+function told({pod, node, refused}) {
+  if (refused) return gettext("{pod} is refused before any node is looked at: {reason}", {pod, reason: refused});
   return node === null ? gettext("{pod} fits nowhere and waits", {pod}) : gettext("{pod} gets {node}", {pod, node});
 }

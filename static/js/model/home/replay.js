@@ -2,7 +2,8 @@
  * A run in motion, as engine/diagnosis/story/replay.py writes it. Times are milliseconds.
  *
  * `at(time)` says who is where: {nodes, pods, attempt}. A node is {name, isThere}; a pod {name, state, lane, node, seq};
- * an attempt {pod, seq, node, cells, fit, of, scores}, where `node` is null if the pod fits nowhere.
+ * an attempt {pod, seq, node, cells, fit, of, scores, refused}, where `node` is null if the pod fits nowhere, and
+ * `refused` is what PreFilter said before any node was looked at, or "".
  */
 
 /** A step of a few milliseconds is shown for so long, or nobody would see it. */
@@ -31,7 +32,15 @@ export class Replay {
     this.end = end;
     this.nodes = nodes.map(([name, since, until]) => ({name, since, until: until ?? Infinity}));
     this.pods = pods.map(([name, ...steps]) => ({name, steps: stepsOf(steps, states)}));
-    this.attempts = attempts.map(([at, seq, pod, node, cells, scores]) => ({at, seq, pod, node, cells, scores}));
+    this.attempts = attempts.map(([at, seq, pod, node, cells, scores, refused]) => ({
+      at,
+      seq,
+      pod,
+      node,
+      cells,
+      scores,
+      refused,
+    }));
   }
 
   at(time) {
@@ -61,6 +70,7 @@ export class Replay {
       fit: cells.filter((fits) => fits).length,
       of: cells.filter((fits) => fits !== null).length,
       scores: found.scores,
+      refused: found.refused,
     };
   }
 }

@@ -11,6 +11,7 @@ import {
   scoreBars,
   stageBoxes,
 } from "../../model/home/stage.js";
+import {wrapped} from "../../model/picture/caption.js";
 import {nameEnds} from "../../model/shared/format.js";
 import {palette} from "../timeline/palette.js";
 import {drawMark} from "./marks.js";
@@ -95,9 +96,28 @@ export class Picture {
       width: box.width - 12,
     });
     const look = attempt.node === null ? colours.stuck : colours.settled;
+    if (attempt.refused) {
+      this.#refusal(box, attempt.refused);
+      return;
+    }
     const words = gettext("{fit} of {all} nodes fit", {fit: attempt.fit, all: attempt.of});
     this.#text(words, middle, box.y + box.head + 36, {colour: look.ink, align: "center", width: box.width - 8});
     for (const [i, cell] of filterCells(box, nodes.length).entries()) this.#cell(cell, attempt.cells[i] ?? null);
+  }
+
+  /** What PreFilter said, which is why no node was looked at. */
+  #refusal(box, reason) {
+    const {context, colours} = this;
+    context.font = colours.small;
+    const [width, line] = [box.width - 16, 15];
+    const room = Math.max(1, Math.floor((box.height - box.head - 30) / line));
+    const lines = wrapped(reason, width, (text) => context.measureText(text).width).slice(0, room);
+    for (const [i, text] of lines.entries())
+      this.#text(text, box.x + box.width / 2, box.y + box.head + 36 + i * line, {
+        colour: colours.stuck.ink,
+        align: "center",
+        width,
+      });
   }
 
   /** The answer about one node; where nobody looked there is an empty frame. */

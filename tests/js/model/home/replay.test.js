@@ -24,8 +24,9 @@ const TOLD = {
     ["shop/big", ...[PARKED, 3000, 8, -1]],
   ],
   attempts: [
-    [1002, 5, 0, 0, "+.", [412]],
-    [3000, 8, 1, -1, "-.", []],
+    [1002, 5, 0, 0, "+.", [412], ""],
+    [3000, 8, 1, -1, "-.", [], ""],
+    [9000, 9, 1, -1, "..", [], 'persistentvolumeclaim "data" not found'],
   ],
 };
 const at = (time) => new Replay(TOLD).at(time);
@@ -64,6 +65,7 @@ test("the newest attempt is shown until there is another", () => {
     fit: 1,
     of: 1,
     scores: [412],
+    refused: "",
   });
   assert.deepEqual(at(8999).attempt, {
     pod: "shop/big",
@@ -73,5 +75,11 @@ test("the newest attempt is shown until there is another", () => {
     fit: 0,
     of: 1,
     scores: [],
+    refused: "",
   });
+});
+
+test("a refusal of PreFilter is said instead of nodes", () => {
+  const {refused, of} = at(9000).attempt;
+  assert.deepEqual({refused, of}, {refused: 'persistentvolumeclaim "data" not found', of: 0});
 });
