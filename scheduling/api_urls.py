@@ -5,6 +5,7 @@ from django.urls import path
 from scheduling import api
 from scheduling.inside import api as inside_api
 from scheduling.timeline.api import RunTimeline
+from scheduling.timeline.drawing import RunDrawing
 
 urlpatterns = [
     path("runs/<int:run_id>/attempts/", api.AttemptList.as_view(), name="api-attempts"),
@@ -54,6 +55,7 @@ urlpatterns = [
         inside_api.InsideCaches.as_view(),
         name="api-inside-caches",
     ),
+    path("runs/<int:run_id>/drawing/", RunDrawing.as_view(), name="api-drawing"),
     path("runs/<int:run_id>/timeline/", RunTimeline.as_view(), name="api-timeline"),
     path("runs/<int:run_id>/checks/", api.RunChecks.as_view(), name="api-checks"),
     path("runs/<int:run_id>/why/<path:entity>/", api.ObjectWhy.as_view(), name="api-why"),

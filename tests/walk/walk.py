@@ -149,10 +149,13 @@ class Walker:
             for error in self.errors:
                 self._note("error", place, run, self.page.url, error)
             self.errors.clear()
+            new = self.report.findings[before:]
             self.say(
-                f"{run.demo}: {place.name}, {len(self.report.findings) - before} findings, "
-                f"{self.report.visits} visits"
+                f"{run.demo}: {place.name}, {len(new)} findings, {self.report.visits} visits"
             )
+            # A walk takes hours, and what it finds first can be mended meanwhile.
+            for first, times in Report(new).kinds():
+                self.say(f"  {first} ({times} times)")
 
     def _note(self, kind: str, place: Place, run: Walked, selector: str, text: str) -> None:
         found = self._finding(kind, place, run.demo, 0, selector, text)

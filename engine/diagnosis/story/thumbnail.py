@@ -6,6 +6,7 @@ The classes say what a bar is, and the style sheet gives each its colour: `w` wa
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from engine.diagnosis.trace.lane import Bar, Lane
 from engine.diagnosis.trace.trace import Trace
@@ -30,23 +31,43 @@ _CLASSES = {
     **dict.fromkeys(("running", "bound"), "r"),
     **dict.fromkeys(("terminating",), "e"),
 }
-_FAILURES = ("FailedAttachVolume", "FailedMount", "FailedMapVolume", "ProvisioningFailed")
+FAILURES = ("FailedAttachVolume", "FailedMount", "FailedMapVolume", "ProvisioningFailed")
+
+
+class Shape(NamedTuple):
+    """A rectangle of the picture, `look` being its class; lengths are of WIDTH × HEIGHT."""
+
+    look: str
+    x: float
+    y: float
+    width: float
+    height: float
 
 
 def drawing_of(trace: Trace, events: Sequence[Event]) -> str:
     """The picture as SVG, without colours and without text."""
+    failures = [(event.object, event.at) for event in events if event.kind in FAILURES]
+    shapes = "".join(_svg(shape) for shape in shapes_of(trace, failures))
+    return f'<svg class="th" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">{shapes}</svg>'
+
+
+def shapes_of(trace: Trace, failures: Iterable[tuple[str, int]]) -> list[Shape]:
+    """What the picture is made of; *failures* are the objects and times of FAILURES. Empty for no event."""
+    if not trace.ats:
+        return []
     rows = _rows(trace)
     # A little more than the run, so that one sees how it ended.
     end = max(trace.ats[-1] * 26 // 25, 1)
     pixels = edges_of(trace.ats, 0, end, WIDTH)
     place = _Place.of(end, len(rows))
-    ticks = _failures(events)
-    shapes = [
+    ticks: dict[str, list[int]] = {}
+    for name, at in failures:
+        ticks.setdefault(name, []).append(at)
+    return [
         shape
         for number, name in enumerate(rows)
         for shape in _row(place, number, _bars(rows[name], trace, pixels), ticks.get(name, ()))
     ]
-    return f'<svg class="th" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">{"".join(shapes)}</svg>'
 
 
 def _rows(trace: Trace) -> dict[str, Lane]:
@@ -59,14 +80,6 @@ def _rows(trace: Trace) -> dict[str, Lane]:
 
 def _bars(lane: Lane, trace: Trace, pixels: Sequence[int]) -> list[Bar]:
     return lane.bars(pixels, trace.ats)
-
-
-def _failures(events: Iterable[Event]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for event in events:
-        if event.kind in _FAILURES:
-            found.setdefault(event.object, []).append(event.at)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +103,7 @@ class _Place:
         return self.top + number * self.row
 
 
-def _row(place: _Place, number: int, bars: Iterable[Bar], ticks: Iterable[int]) -> Iterator[str]:
+def _row(place: _Place, number: int, bars: Iterable[Bar], ticks: Iterable[int]) -> Iterator[Shape]:
     top, height = place.y(number), place.row * _FULL
     for bar in bars:
         look = _CLASSES.get(bar.state)
@@ -100,13 +113,18 @@ def _row(place: _Place, number: int, bars: Iterable[Bar], ticks: Iterable[int]) 
         width = max(_LEAST_WIDTH, place.x(place.end if bar.end is None else bar.end) - start)
         is_line = look == "r"
         y = top + (height - _LINE) / 2 if is_line else top
-        yield _rect(look, start, y, width, _LINE if is_line else height)
+        yield _shape(look, start, y, width, _LINE if is_line else height)
     for at in ticks:
-        yield _rect("f", place.x(at), top, _TICK, height)
+        yield _shape("f", place.x(at), top, _TICK, height)
 
 
-def _rect(look: str, x: float, y: float, width: float, height: float) -> str:
-    x = min(x, WIDTH - _LEAST_WIDTH)
+def _shape(look: str, x: float, y: float, width: float, height: float) -> Shape:
+    left = min(x, WIDTH - _LEAST_WIDTH)
+    return Shape(look, round(left, 1), round(y, 1), round(width, 1), round(height, 1))
+
+
+def _svg(shape: Shape) -> str:
+    look, x, y, width, height = shape
     return (
         f'<rect class="{look}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
     )

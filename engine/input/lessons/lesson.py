@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from engine.input.lessons.words import with_targets, words_of
 from engine.objects.documents import Path
@@ -12,6 +12,12 @@ from engine.objects.values.durations import parse_duration
 
 # What becomes of a text that readers see, given its path in the document.
 Change = Callable[[Path, str], str]
+
+# How fast a text about something new is read, and for how many seconds one looks at the picture of a
+# step, and thinks about a question.
+_WORDS_A_MINUTE: Final = 180
+_LOOK: Final = 10
+_THINK: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +99,10 @@ class LessonRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
-    """A lesson. `terms` explains words that the glossary does not have."""
+    """A lesson. `terms` explains words that the glossary does not have.
+
+    `minutes` is about how long it takes to read, to look and to answer, in whatever language.
+    """
 
     name: str
     course: str
@@ -103,6 +112,7 @@ class Lesson:
     moments: Mapping[str, Place]
     steps: tuple[LessonStep, ...]
     terms: Mapping[str, str] = field(default_factory=dict[str, str])
+    minutes: int = 1
 
     @classmethod
     def from_document(cls, raw: Mapping[str, Any]) -> Self:
@@ -118,7 +128,7 @@ class Lesson:
         run: dict[str, Any] = spec.get("run") or {}
         terms: dict[str, str] = spec.get("terms") or {}
         steps = tuple(_step(one, number) for number, one in enumerate(spec["steps"]))
-        return cls(
+        lesson = cls(
             name=raw["metadata"]["name"],
             course=spec["course"],
             title=spec["title"],
@@ -128,6 +138,7 @@ class Lesson:
             steps=steps,
             terms={word.lower(): text for word, text in terms.items()},
         )
+        return replace(lesson, minutes=lesson._minutes())
 
     def with_texts(self, change: Change) -> Lesson:
         """The same lesson with other texts: *change* is asked for each that readers see.
@@ -163,6 +174,12 @@ class Lesson:
                 found.append(((*path, "ask", "options", i, "text"), option.text, step.at))
                 found.append(((*path, "ask", "options", i, "why"), option.why, then))
         return found
+
+    def _minutes(self) -> int:
+        words = sum(len(text.split()) for _, text, _ in self.paragraphs())
+        asked = sum(step.ask is not None for step in self.steps)
+        seconds = words * 60 / _WORDS_A_MINUTE + len(self.steps) * _LOOK + asked * _THINK
+        return max(1, round(seconds / 60))
 
     def used_terms(self) -> list[tuple[Path, str]]:
         """The terms of all texts, as the glossary must have them."""

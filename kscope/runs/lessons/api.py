@@ -69,6 +69,7 @@ class ListedLesson(serializers.Serializer):
     teaches = serializers.CharField()
     steps = serializers.IntegerField()
     questions = serializers.IntegerField()
+    minutes = serializers.IntegerField(help_text="About how long it takes to read.")
     scenario = serializers.CharField()
     is_shipped = serializers.BooleanField(help_text="whether it came with kscope")
 

@@ -79,6 +79,7 @@ def _listed(lesson: Lesson, told: Told) -> dict[str, Any]:
         "teaches": told.teaches,
         "steps": len(told.steps),
         "questions": sum(step.ask is not None for step in told.steps),
+        "minutes": told.minutes,
         "scenario": lesson.scenario.name,
         "is_shipped": lesson.is_shipped,
     }

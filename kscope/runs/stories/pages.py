@@ -36,7 +36,14 @@ def home(request: HttpRequest) -> HttpResponse:
     context = {
         "living": stories[0] if stories else None,
         "peeks": stories[:PEEKS],
-        "courses": courses(readable_lessons(request)),
+        "courses": [
+            {
+                "name": course,
+                "lessons": lessons,
+                "minutes": sum(lesson["minutes"] for lesson in lessons),
+            }
+            for course, lessons in courses(readable_lessons(request)).items()
+        ],
         "runs": own[:OWN_RUNS],
         "own_count": own.count(),
         "stories": stories[:HOME_STORIES],

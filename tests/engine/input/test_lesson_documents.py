@@ -1,6 +1,7 @@
 """`kind: Lesson` documents: what is refused, and where the message says that it stands."""
 
 from engine.cluster.checks.lesson_checks import lesson_problems
+from engine.input.lessons.lesson import Lesson
 from engine.input.lessons.words import words_of
 from engine.input.load_result import LoadResult
 from engine.input.loader import load_files
@@ -160,3 +161,14 @@ def test_marks_in_texts_become_words() -> None:
     ]
     assert (words[1].term, words[3].moment) == ("claim", "bound")
     assert (words[7].object, words[7].attribute, words[7].moment) == ("pod/d/a", "node", "bound")
+
+
+def test_longer_lessons_take_more_minutes() -> None:
+    (first,) = load(LESSON).lessons
+    much = " ".join(["word"] * 700)
+    (longer,) = load(LESSON.replace("[n1]", f"{much} [n1]")).lessons
+    told = [Lesson.from_document(one.document) for one in (first, longer)]
+    # 700 words at 180 a minute.
+    assert [one.minutes for one in told] == [1, 4]
+    # Words of another language are not counted again.
+    assert told[1].with_texts(lambda _, text: "一").minutes == 4

@@ -174,6 +174,7 @@ RULES = {
     "api/v1/faults/": OPEN,
     "api/v1/scenarios/": Rule(GET="everybody", POST="editors"),
     "api/v1/scenarios/<int:scenario_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
+    "api/v1/runs/<int:run_id>/drawing/": READ,
 }
 # Bodies that a serializer takes, where one is needed to get as far as the rule.
 BODIES: dict[str, Any] = {

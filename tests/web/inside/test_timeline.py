@@ -1,11 +1,13 @@
 """The timeline of a stored run, over HTTP."""
 
+import re
 from typing import Any
 
 import orjson
 import pytest
 from django.test import Client
 
+from engine.diagnosis.story.story import story_of
 from engine.diagnosis.trace.layout import Asked
 from engine.diagnosis.trace.timeline import Head, View, timeline_of
 from engine.diagnosis.trace.trace import Trace
@@ -24,6 +26,7 @@ def traces(monkeypatch: pytest.MonkeyPatch) -> kept.Traces:
     """Traces of this test alone: the runs of others have had the same numbers."""
     traces = kept.Traces()
     monkeypatch.setattr("scheduling.timeline.api.TRACES", traces)
+    monkeypatch.setattr("scheduling.timeline.drawing.TRACES", traces)
     return traces
 
 
@@ -129,3 +132,14 @@ def test_the_least_used_traces_are_dropped(
         pass
     with traces.of(driven) as anew:
         assert anew is not first
+
+
+def test_a_run_is_drawn_as_its_story_would_be(client: Client, driven: Run) -> None:
+    drawn = client.get(f"/api/runs/{driven.pk}/drawing/").json()
+    rects = re.findall(
+        r'class="(.)" x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)"',
+        story_of(events_of(driven), ()).drawing,
+    )
+    assert [[look, *map(float, numbers)] for look, *numbers in rects] == drawn["shapes"]
+    assert {"w", "r"} <= {shape[0] for shape in drawn["shapes"]}
+    assert (drawn["width"], drawn["height"]) == (300, 76)

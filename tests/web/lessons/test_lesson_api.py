@@ -36,6 +36,7 @@ def test_upload_keeps_the_lesson_of_its_files(client: Client, lesson: Lesson) ->
     assert listed["slug"] == f"first-{lesson.scenario_id}"
     assert (listed["course"], listed["title"]) == ("A course", "A lesson")
     assert (listed["steps"], listed["questions"], listed["is_shipped"]) == (1, 1, False)
+    assert listed["minutes"] == 1
     page = client.get("/lessons/").content.decode()
     assert f'href="/lessons/{lesson.slug}/"' in page
 

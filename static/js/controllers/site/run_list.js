@@ -5,7 +5,7 @@ import {html} from "../../lib/html.js";
 import {isStale, listedRuns} from "../../model/run/run_list.js";
 import {Histogram} from "../../model/run/timeline.js";
 import {count, timeText} from "../../model/shared/format.js";
-import {RunStatus, Trend} from "../../views/run/run_list.js";
+import {Drawing, RunStatus, Trend} from "../../views/run/run_list.js";
 
 const REFRESH_MS = 2000;
 
@@ -46,6 +46,8 @@ export class RunList {
     write(cell("at"), timeText(run.head_at));
     write(cell("head"), count(run.head));
     replace(cell("status"), html`<${RunStatus} status=${run.status} worker=${run.worker} />`);
+    if (cell("drawing")) await this.#drawWhole(run, cell("drawing"));
+    if (!cell("trend")) return;
     const answer = await this.read(`${run.id}/histogram/?buckets=40`);
     if (!answer) return;
     const histogram = new Histogram();
@@ -54,6 +56,13 @@ export class RunList {
       cell("trend"),
       html`<${Trend} histogram=${histogram} title=${gettext("Events of {name}", {name: run.name})} />`,
     );
+  }
+
+  /** The pods and claims of the run in time. */
+  async #drawWhole(run, cell) {
+    const drawing = await this.read(`${run.id}/drawing/`);
+    const title = gettext("Pods and claims of {name} in time", {name: run.name});
+    if (drawing) replace(cell, html`<${Drawing} ...${drawing} title=${title} />`);
   }
 }
 

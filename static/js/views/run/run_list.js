@@ -21,3 +21,12 @@ export function Trend({histogram, title}) {
         html`<rect key=${i} x=${bar.x.toFixed(1)} y=${bar.y.toFixed(1)} width=${bar.width.toFixed(1)} height=${bar.height.toFixed(1)} />`,
     )}</svg>`;
 }
+
+/** A run as a small picture; `shapes` are of /api/runs/RUN/drawing/, and `title` names it. */
+export function Drawing({width, height, shapes, title}) {
+  return html`<svg class="th" data-picture=${title} viewBox=${`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+    ${shapes.map(
+      ([look, x, y, across, down], i) =>
+        html`<rect key=${i} class=${look} x=${x} y=${y} width=${across} height=${down} />`,
+    )}</svg>`;
+}
