@@ -1,4 +1,5 @@
 import {doingWords, sentWords, whyTooMuch} from "../../model/shared/upload.js";
+import {connectCopying} from "./copying.js";
 import {connectDrop} from "./drop.js";
 import {sendForm} from "../../lib/api.js";
 import {element} from "../../lib/dom.js";
@@ -14,6 +15,7 @@ const UNREACHABLE = gettext(
  * first look, or the report, is there. Without this the form is an ordinary one.
  */
 export function connectUploads(root = document) {
+  connectCopying(root);
   for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (root.querySelectorAll(".drop"))) {
     connectDrop(form);
     form.addEventListener("submit", (event) => {

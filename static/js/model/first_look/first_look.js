@@ -1,6 +1,6 @@
 /** A first look at files that were brought: what the server found, in rows and sentences. */
 import {gettext, listText, ngettext, sentences} from "../../lib/words.js";
-import {bytes, count} from "../shared/format.js";
+import {count, fileSize} from "../shared/format.js";
 
 /** From so many nodes on, a zone is a strip of cells. */
 const MANY_NODES = 60;
@@ -51,9 +51,11 @@ export function readingFacts({read, report}) {
     gettext("{aside} left aside", {aside: count(aside)}),
   ];
   if (!report) return facts;
-  const size = sum(report.files.map((file) => file.bytes ?? 0));
-  const files = ngettext("{count} file", "{count} files", report.files.length);
-  return [listText([files, `${bytes(size)}B`]), ...facts];
+  // What was assumed is listed as a file, too, which holds nothing.
+  const brought = report.files.filter((file) => file.bytes > 0);
+  const size = sum(brought.map((file) => file.bytes));
+  const files = ngettext("{count} file", "{count} files", brought.length);
+  return [listText([files, fileSize(size)]), ...facts];
 }
 
 /**

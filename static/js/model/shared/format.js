@@ -21,6 +21,12 @@ export function bytes(number) {
   return unit ? `${value} ${unit}` : value;
 }
 
+/** The size of a file: 968 → "968 B", 39800 → "38.9 KiB". */
+export function fileSize(number) {
+  const [value, unit] = scaleBytes(number);
+  return `${value} ${unit}B`;
+}
+
 /** 11.2 Gi of 16 Gi → "11.2 / 16 Gi": both in the unit of the whole. */
 export function bytesOf(part, whole) {
   const power = binaryPower(whole);

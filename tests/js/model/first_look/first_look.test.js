@@ -21,6 +21,7 @@ const REPORT = {
   files: [
     {name: "cluster.yaml", bytes: 2048, kinds: {Pod: 2, Node: 1, Namespace: 3, StorageClass: 1}, aside: {Role: 4}},
     {name: "events.yaml", bytes: 1024, kinds: {}, aside: {Event: 7}},
+    {name: "(assumed)", bytes: 0, kinds: {}, aside: {}},
   ],
   warnings: [],
   left_out: [
@@ -56,6 +57,11 @@ test("the sentence counts nodes, pods and claims", () => {
 
 test("facts tell files, bytes, objects used and left aside", () => {
   assert.deepEqual(readingFacts(LOOK), ["2 files, 3 KiB", "14 objects used", "10 left aside"]);
+});
+
+test("a small file has its size in bytes", () => {
+  const files = [{name: "pod.yaml", bytes: 968, kinds: {}, aside: {}}];
+  assert.equal(readingFacts({...LOOK, report: {...LOOK.report, files}})[0], "1 file, 968 B");
 });
 
 test("without a report nothing is said of files", () => {
