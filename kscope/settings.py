@@ -311,7 +311,7 @@ QUOTAS = {
 }
 
 _SECURE = env.env_bool(os.environ, "KSCOPE_SECURE", False)
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _SECURE
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _SECURE
 if _SECURE:
     # Browsers take these names from this very host over HTTPS alone.
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-sessionid", "__Host-csrftoken"

@@ -34,6 +34,9 @@ class Account(models.Model):
         **_QUOTA, help_text=gettext_lazy("runs playing at once; empty: default")
     )
 
+    # The language that the user has chosen; empty: what the browser asks for.
+    language = models.CharField(max_length=16, blank=True, default="", db_default="")
+
     # Django adds the column of the key; type checkers cannot know.
     user_id: int
 

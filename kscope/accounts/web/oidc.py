@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 from kscope.accounts import limits
 from kscope.accounts.oidc.identities import NoRole, user_of
 from kscope.accounts.oidc.options import ProviderError, ProviderOptions
+from kscope.accounts.web.language import with_language_of
 from kscope.accounts.web.pages import refused, too_many
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def oidc_back(request: HttpRequest) -> HttpResponse:
         return refused(request, gettext("Your account was deactivated."), 403)
     wanted = request.session.pop(_NEXT, "/")
     login(request, user, backend=_BACKEND)
-    return HttpResponseRedirect(wanted)
+    return with_language_of(user, HttpResponseRedirect(wanted))
 
 
 def _provider() -> "Provider":

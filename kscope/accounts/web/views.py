@@ -18,6 +18,7 @@ from kscope.accounts.access import role_of
 from kscope.accounts.models import Account, Token
 from kscope.accounts.usage import usage_of
 from kscope.accounts.web.forms import TokenForm
+from kscope.accounts.web.language import with_language_of
 from kscope.accounts.web.pages import too_many
 
 
@@ -36,6 +37,10 @@ class Login(auth.LoginView):
         answer = self.render_to_response(context, status=429)
         answer["Retry-After"] = str(wait)
         return answer
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Log in, in the language of the account."""
+        return with_language_of(form.get_user(), super().form_valid(form))
 
 
 def _login_wait(request: HttpRequest) -> int:

@@ -1,11 +1,13 @@
 """A film of a scheduling decision: it plays, steps both ways, and leaves the run alone."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.stories import PATIENCE_MS, cluster_file, finished_run, node, one_pod_too_many, pod
+from tests.waiting import wait_for
 
 _LOCAL = Path(__file__).parents[3] / "scenarios" / "local-volumes.yaml"
 
@@ -52,15 +54,39 @@ def test_a_film_only_steps_where_motion_is_reduced(page: Page) -> None:
 
 
 def test_a_large_search_shows_a_picked_reason(page: Page) -> None:
+    # Of 70 nodes every third one has room.
     nodes = [node(f"n{place:02}", cpu="1" if place % 3 else "4") for place in range(70)]
     run = finished_run(page, "wide", cluster_file("wide", *nodes, pod("wide-0", cpu="2")))
     page.goto(f"/runs/{run}/film/?cycle=1&step=filter.10")
     reasons = page.get_by_role("complementary", name="Queues and storage")
     refused = reasons.get_by_role("button", name="Insufficient cpu")
     expect(refused).to_contain_text("46", timeout=PATIENCE_MS)
+    strip = page.locator("canvas[aria-label*='70 nodes']")
+    expect(strip).to_be_visible()
+    refuses, fits = [colour for colour, _ in Counter(strip.evaluate(COLOURS)).most_common(2)]
+    before = places(strip, fits), places(strip, refuses)
+    # All but the one where the search is.
+    assert sum(map(len, before)) == 69
     refused.click()
     expect(refused).to_have_attribute("aria-pressed", "true")
-    expect(page.locator("canvas[aria-label*='70 nodes']")).to_be_visible()
+    wait_for(lambda: (places(strip, fits), places(strip, refuses)) == ([], before[1]))
+    reasons.get_by_role("button", name="fits").click()
+    wait_for(lambda: (places(strip, fits), places(strip, refuses)) == (before[0], []))
+
+
+# The colour in the middle of each of 70 cells.
+COLOURS = """canvas => {
+  const [size, scale] = [9, canvas.width / canvas.clientWidth];
+  const columns = Math.floor(canvas.clientWidth / size);
+  const middle = place => Math.round((place * size + 4) * scale);
+  return Array.from({length: 70}, (_, i) => canvas.getContext("2d")
+    .getImageData(middle(i % columns), middle(Math.floor(i / columns)), 1, 1).data.join());
+}"""
+
+
+def places(strip: Locator, colour: str) -> list[int]:
+    """The cells of that colour."""
+    return [place for place, each in enumerate(strip.evaluate(COLOURS)) if each == colour]
 
 
 def test_a_film_of_a_claim_counts_its_writes(page: Page) -> None:

@@ -105,6 +105,7 @@ RULES = {
     "login/oidc/": Rule(GET="nobody"),
     "login/oidc/back/": Rule(GET="nobody"),
     "logout/": Rule(POST="everybody"),
+    "language/": Rule(POST="everybody"),
     "account/": Rule(GET="accounts", POST="accounts"),
     "account/password/": Rule(GET="accounts", POST="accounts"),
     "account/tokens/revoke/": Rule(POST="accounts"),
