@@ -199,6 +199,7 @@ SERVED: tuple[Resource, ...] = (
         namespaced=False,
         verbs=_POST,
     ),
+    _kind("batch/v1", "CronJob", "cronjobs", "cj", status=True, categories=_ALL),
     _kind("batch/v1", "Job", "jobs", status=True, categories=_ALL),
     _kind("coordination.k8s.io/v1", "Lease", "leases"),
     _kind("events.k8s.io/v1", "Event", "events", "ev"),

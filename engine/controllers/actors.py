@@ -15,6 +15,8 @@ from engine.controllers.node_lifecycle.node_lifecycle import NodeLifecycleContro
 from engine.controllers.node_lifecycle.taint_manager import TaintManager
 from engine.controllers.shared.controller import Controller, ControllerContext
 from engine.controllers.shared.listers import WorkloadListers
+from engine.controllers.workloads.cron_job.polling import PollingCronJobController
+from engine.controllers.workloads.cron_job.watching import WatchingCronJobController
 from engine.controllers.workloads.daemon_set import DaemonSetController
 from engine.controllers.workloads.deployment.controller import DeploymentController
 from engine.controllers.workloads.device_driver import DeviceDriver
@@ -25,6 +27,7 @@ from engine.controllers.workloads.replica_set import ReplicaSetController, Repli
 from engine.controllers.workloads.resource_claim import ResourceClaimController
 from engine.controllers.workloads.resource_quota import ResourceQuotaController
 from engine.controllers.workloads.stateful_set import StatefulSetController
+from engine.controllers.workloads.ttl_after_finished import TTLAfterFinishedController
 from engine.kernel.recorder import Recorder
 from engine.storage.kubernetes_events import RecordedEvents, SpamFilter
 
@@ -77,6 +80,12 @@ class WorkloadActors:
         )
         self.node_lifecycle = of_nodes(context, self._events(NodeLifecycleController.AUTHOR))
         self.taint_manager = TaintManager(context, self._events(TaintManager.AUTHOR))
+        self.cron_jobs = self._new(
+            WatchingCronJobController if context.rules.watches_cron_jobs else PollingCronJobController
+        )
+        self.finished_jobs = (
+            self._new(TTLAfterFinishedController) if context.rules.deletes_finished_jobs else None
+        )
         # The listers of each controller; all have the same ones until one is restarted.
         self._listers_of = dict.fromkeys(_ATTRIBUTES, context.listers)
 
@@ -132,6 +141,8 @@ class WorkloadActors:
         self.pod_gc.ticker.start_from(origin)
         self.disruption.start_periods_from(origin)
         self.node_lifecycle.ticker.start_from(origin)
+        if isinstance(self.cron_jobs, PollingCronJobController):
+            self.cron_jobs.ticker.start_from(origin)
 
 
 _ATTRIBUTES: Final[Mapping[str, str]] = {
@@ -152,4 +163,6 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     NodeLifecycleController.AUTHOR: "node_lifecycle",
     TaintManager.AUTHOR: "taint_manager",
     DeviceDriver.AUTHOR: "device_driver",
+    WatchingCronJobController.AUTHOR: "cron_jobs",
+    TTLAfterFinishedController.AUTHOR: "finished_jobs",
 }

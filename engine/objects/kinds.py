@@ -20,6 +20,7 @@ NAMESPACED = frozenset(
         "StatefulSet",
         "DaemonSet",
         "Job",
+        "CronJob",
         "CSIStorageCapacity",
         "ResourceClaim",
         "ResourceClaimTemplate",

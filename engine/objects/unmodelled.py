@@ -62,7 +62,6 @@ _POOLS: Final = f"{_AUTOSCALED}; what it allows is read as evidence"
 # What the simulation does not do because the kind is left out.
 _NOTES: Final[dict[str, str]] = {
     "ControllerRevision": "StatefulSets and DaemonSets begin with a revision of their own",
-    "CronJob": "it starts no Job; Jobs that are in the files do run",
     "DeviceClass": _CLAIMED_DEVICES,
     "DeviceTaintRule": (
         "it is not applied: no device gets its taint, and no pod is evicted by it; in v1.36 it takes the "

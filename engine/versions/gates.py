@@ -55,6 +55,10 @@ GATES: Final[Mapping[str, Gate]] = {
         "Nodes with room for the limits of a pod, too, score one point more."
     ),
     "DynamicProvisioningScheduling": Gate("Volumes are provisioned for a chosen node."),
+    "TTLAfterFinished": Gate(
+        "Jobs are deleted some time after they have finished, if they say so.",
+        rules=(("workloads", "deletes_finished_jobs"),),
+    ),
     "SchedulerQueueingHints": Gate(
         "Plugins decide whether an event may help a pod that they rejected.",
         rules=(("queue", "hints"),),

@@ -15,6 +15,7 @@ V1_16 = V1_11.but(
     feature_gates={
         "TaintNodesByCondition": ON,
         "EvenPodsSpread": OFF,
+        "TTLAfterFinished": OFF,
         "DynamicProvisioningScheduling": None,
     },
     plugins=V1_11.plugins.without(
@@ -73,6 +74,9 @@ V1_16 = V1_11.but(
         "retries_other_failures": False,
     },
     admission={"limit_full_stops": False, "partial_usage": True, "scope_selectors": True},
-    workloads={"taints_by_condition": True},
+    workloads={
+        "taints_by_condition": True,
+        "completed_job_text": "Saw completed job: {job}, status: {kind}",
+    },
     binder={"only_changes": False},
 )

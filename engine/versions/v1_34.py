@@ -19,6 +19,7 @@ V1_34 = V1_20.but(
     summary="The current scheduling framework: queueing hints, scheduling gates, CSI migration.",
     formats=("v1",),
     feature_gates={
+        "TTLAfterFinished": None,
         "SchedulerQueueingHints": LOCKED_ON,
         "SchedulerPopFromBackoffQ": ON,
         "StorageCapacityScoring": OFF,
@@ -155,6 +156,9 @@ V1_34 = V1_20.but(
         "pod_index": True,
         "pending_pods_get_claims": True,
         "job_waits_first": True,
+        "deletes_finished_jobs": True,
+        "watches_cron_jobs": True,
+        "completed_job_text": "Saw completed job: {job}, condition: {kind}",
         "budget_resync": 0,
         "monitor_grace": 50 * SECOND,
         "failed_daemons_count": True,

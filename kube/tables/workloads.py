@@ -3,6 +3,8 @@
 Upstream: printDeployment(), printReplicaSet(), printJob() and their like.
 """
 
+from dataclasses import dataclass, replace
+
 from kube.tables.columns import (
     AGE,
     CONTAINERS,
@@ -10,6 +12,8 @@ from kube.tables.columns import (
     NAME,
     NONE,
     SELECTOR,
+    UNSET,
+    Cell,
     Column,
     Columns,
     Object,
@@ -64,6 +68,34 @@ def _job_duration(one: Object, now: int) -> str:
     return since(status["startTime"], now)
 
 
+def _last_schedule(one: Object, now: int) -> str:
+    last = status_of(one).get("lastScheduleTime")
+    return since(last, now) if last else NONE
+
+
+def _suspend(one: Object) -> str:
+    suspend = spec_of(one).get("suspend")
+    return UNSET if suspend is None else str(suspend)
+
+
+def _of_job_template(columns: Columns) -> Columns:
+    """The same columns, of the Jobs that a CronJob makes."""
+    return tuple(
+        replace(column, get=_OfJobTemplate(column)) if column in (*CONTAINERS, SELECTOR) else column
+        for column in columns
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _OfJobTemplate:
+    """Reads a cell of the template in a CronJob."""
+
+    column: Column
+
+    def __call__(self, one: Object, now: int) -> Cell:
+        return self.column.get(spec_of(one).get("jobTemplate") or {}, now)
+
+
 def _ports(one: Object) -> str:
     found: list[str] = []
     for port in spec_of(one).get("ports") or []:
@@ -114,6 +146,19 @@ WORKLOADS: dict[str, Columns] = {
         text("Controller", _controller),
         number("Revision", at_top("revision"), type="string"),
         AGE,
+    ),
+    "CronJob": _of_job_template(
+        (
+            NAME,
+            text("Schedule", in_spec("schedule")),
+            text("Timezone", in_spec("timeZone", NONE)),
+            Column("Suspend", "boolean", get=lambda one, now: _suspend(one)),
+            number("Active", lambda one: len(status_of(one).get("active") or ())),
+            Column("Last Schedule", get=_last_schedule),
+            AGE,
+            *CONTAINERS,
+            SELECTOR,
+        )
     ),
     "DaemonSet": (
         NAME,

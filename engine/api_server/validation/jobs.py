@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
+from engine.api_server.validation.pods import pod_template
 from engine.api_server.validation.report import Report
-from engine.api_server.validation.rules import boolean, fields, integer, list_of, one_of, text
+from engine.api_server.validation.rules import (
+    Rule,
+    boolean,
+    fields,
+    integer,
+    list_of,
+    one_of,
+    text,
+)
 from engine.api_server.validation.shared import any_integer, conditions, natural_number, texts
 from engine.api_server.validation.workloads import refuse_mismatch, template_labels, workload
 from engine.objects.documents import Path
@@ -27,26 +36,30 @@ _failure_rule = fields(
         fields(("type",), type=text, status=one_of("True", "False", "Unknown")), at_least=1
     ),
 )
+_FIELDS: Final[dict[str, Rule]] = dict(
+    parallelism=natural_number,
+    completions=natural_number,
+    completionMode=one_of("NonIndexed", "Indexed"),
+    manualSelector=boolean,
+    managedBy=text,
+    backoffLimit=natural_number,
+    backoffLimitPerIndex=natural_number,
+    maxFailedIndexes=natural_number,
+    activeDeadlineSeconds=any_integer,
+    ttlSecondsAfterFinished=natural_number,
+    suspend=boolean,
+    podReplacementPolicy=one_of("TerminatingOrFailed", "Failed"),
+    podFailurePolicy=fields(("rules",), rules=list_of(_failure_rule)),
+    successPolicy=fields(
+        ("rules",),
+        rules=list_of(fields(succeededIndexes=text, succeededCount=natural_number)),
+    ),
+)
+# As a CronJob has it; the template of a Job is checked as that of other workloads.
+_template = fields(("template",), template=pod_template, **_FIELDS)
 _job = fields(
     ("spec",),
-    spec=fields(
-        parallelism=natural_number,
-        completions=natural_number,
-        completionMode=one_of("NonIndexed", "Indexed"),
-        manualSelector=boolean,
-        managedBy=text,
-        backoffLimit=natural_number,
-        backoffLimitPerIndex=natural_number,
-        maxFailedIndexes=natural_number,
-        activeDeadlineSeconds=any_integer,
-        suspend=boolean,
-        podReplacementPolicy=one_of("TerminatingOrFailed", "Failed"),
-        podFailurePolicy=fields(("rules",), rules=list_of(_failure_rule)),
-        successPolicy=fields(
-            ("rules",),
-            rules=list_of(fields(succeededIndexes=text, succeededCount=natural_number)),
-        ),
-    ),
+    spec=fields(**_FIELDS),
     status=fields(
         active=natural_number,
         succeeded=natural_number,
@@ -57,6 +70,14 @@ _job = fields(
         conditions=conditions,
     ),
 )
+
+
+def job_spec(value: Any, path: Path, report: Report) -> None:
+    """The spec of a Job, as the template of a CronJob has it. Upstream: ValidateJobSpec()."""
+    before = len(report.problems)
+    _template(value, path, report)
+    if len(report.problems) == before:
+        _refuse_contradictions(value, path, report)
 
 
 def _refuse_contradictions(spec: dict[str, Any], path: Path, report: Report) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engine.api_server.validation.cron_jobs import cron_job
 from engine.api_server.validation.devices import (
     allocated_device,
     device_selectors,
@@ -254,6 +255,7 @@ KINDS: Mapping[str, Rule] = {
     "StatefulSet": workload_with_selector,
     "DaemonSet": workload_with_selector,
     "Job": job_with_selector,
+    "CronJob": cron_job,
 }
 
 unknown_kind = kind_fields()

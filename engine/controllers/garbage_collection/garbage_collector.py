@@ -22,7 +22,7 @@ from engine.controllers.shared.owners import (
 from engine.kernel.errors import ApiError
 from engine.objects.objects import ApiObject, Manifest
 
-# Kinds whose objects own or are owned. CronJobs have no controller here.
+# Kinds whose objects own or are owned.
 GRAPH_KINDS: Final = (
     "Deployment",
     "ReplicaSet",
@@ -64,7 +64,7 @@ class GarbageCollector:
         self._listers.nodes.on_event(self._on_owner)
         self._others: list[Informer[ApiObject]] = []
         for kind in GRAPH_KINDS:
-            if kind in ("CronJob", "ResourceClaim"):
+            if kind == "ResourceClaim":
                 informer: Informer[ApiObject] = Informer(context.store, kind, context.watch_latency)
                 self._others.append(informer)
             else:

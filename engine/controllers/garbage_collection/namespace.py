@@ -20,7 +20,7 @@ GRACE: Final = 5 * SECOND
 FINALIZER: Final = "kubernetes"
 
 _FIRST: Final = (
-    *("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet"),
+    *("Pod", "Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job", "ReplicaSet"),
     "ReplicationController",
 )
 

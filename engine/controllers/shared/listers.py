@@ -18,6 +18,7 @@ _KINDS = (
     "ReplicationController",
     "StatefulSet",
     "DaemonSet",
+    "CronJob",
     "Job",
     "PodDisruptionBudget",
     "ControllerRevision",

@@ -13,6 +13,7 @@ API_VERSIONS: Final = {
     "StatefulSet": "apps/v1",
     "DaemonSet": "apps/v1",
     "ControllerRevision": "apps/v1",
+    "CronJob": "batch/v1",
     "Job": "batch/v1",
     "Pod": "v1",
 }

@@ -32,6 +32,12 @@ class WorkloadRules:
     """The first retry of a failed pod of a Job backs off too."""
     tracks_job_pods: bool = False
     """A finalizer holds the pods of a Job until its status counts them; pod failure policies, indexes and success policies apply."""
+    deletes_finished_jobs: bool = False
+    """Jobs are deleted when their TTL after they have finished is over."""
+    watches_cron_jobs: bool = False
+    """A CronJob is looked at when it is due or has changed, and its time zone is obeyed; otherwise all are every ten seconds."""
+    completed_job_text: str = "Saw completed job: {job}"
+    """What the Event of a CronJob says when a Job of it has finished."""
     budget_resync: int = 30 * SECOND
     """How often the disruption controller syncs unchanged budgets; 0 is never."""
     monitor_grace: int = 40 * SECOND

@@ -29,10 +29,8 @@ def _load(*objects: dict[str, Any], **keys: Any) -> LoadResult:
 
 
 def test_objects_of_one_kind_share_a_note() -> None:
-    result = _load(_POD, _kind("CronJob", "batch/v1"), _kind("CronJob", "batch/v1", name="y"))
-    assert result.warnings == [
-        "2 CronJob not modelled: it starts no Job; Jobs that are in the files do run"
-    ]
+    result = _load(_POD, _kind("PodTemplate"), _kind("PodTemplate", name="y"))
+    assert result.warnings == ["2 PodTemplate not modelled: no pod is made from it"]
 
 
 def test_limits_and_quotas_are_kept() -> None:
@@ -48,7 +46,7 @@ def test_limits_and_quotas_are_kept() -> None:
 @pytest.mark.parametrize(
     ("kind", "version", "words"),
     [
-        ("CronJob", "batch/v1", "starts no Job"),
+        ("PodTemplate", "v1", "no pod is made"),
         ("HorizontalPodAutoscaler", "autoscaling/v2", "scales nothing"),
         ("ResourceClaim", "resource.k8s.io/v1", "stay pending"),
         ("PodGroup", "scheduling.x-k8s.io/v1alpha1", "stay pending"),

@@ -99,6 +99,22 @@ def _job(found: Manifest) -> None:
     section(found, "status")
 
 
+def _cron_job(found: Manifest) -> None:
+    _generation(found)
+    spec = section(
+        found,
+        "spec",
+        concurrencyPolicy="Allow",
+        suspend=False,
+        successfulJobsHistoryLimit=3,
+        failedJobsHistoryLimit=1,
+    )
+    template = section(spec, "jobTemplate")
+    section(template, "metadata", creationTimestamp=None)
+    fill_template(section(template, "spec"))
+    section(found, "status")
+
+
 def _service(found: Manifest) -> None:
     spec = section(found, "spec", sessionAffinity="None", type="ClusterIP")
     if spec["sessionAffinity"] == "ClientIP":
@@ -123,6 +139,7 @@ def _budget(found: Manifest) -> None:
 
 
 WORKLOADS: dict[str, Fill] = {
+    "CronJob": _cron_job,
     "DaemonSet": _daemon_set,
     "Deployment": _deployment,
     "Job": _job,

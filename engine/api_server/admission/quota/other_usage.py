@@ -191,6 +191,7 @@ COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "StatefulSet": ("count/statefulsets.apps",),
     "ControllerRevision": ("count/controllerrevisions.apps",),
     "Job": ("count/jobs.batch",),
+    "CronJob": ("count/cronjobs.batch",),
     "PodDisruptionBudget": ("count/poddisruptionbudgets.policy",),
     "CSIStorageCapacity": ("count/csistoragecapacities.storage.k8s.io",),
 }

@@ -45,8 +45,15 @@ def find_condition(conditions: Sequence[Manifest], kind: str) -> Manifest | None
 
 def is_finished(job: ApiObject) -> bool:
     """Whether *job* is Complete or Failed."""
-    conditions: list[Manifest] = job.status.get("conditions") or []
-    return any(find_condition(conditions, kind) for kind in (COMPLETE, FAILED))
+    return finished_condition(job) is not None
+
+
+def finished_condition(job: ApiObject) -> Manifest | None:
+    """The condition that *job* is Complete or Failed; None while it is neither."""
+    for one in job.status.get("conditions") or ():
+        if one.get("type") in (COMPLETE, FAILED) and one.get("status") == "True":
+            return one
+    return None
 
 
 def ending(progress: JobProgress, clock: int) -> Manifest | None:
