@@ -127,6 +127,7 @@ class VolumeActors:
                 names_unprocessed=self._rules.names_unprocessed_volumes,
                 migrates_in_tree=self._rules.migrates_in_tree,
                 out_of_reach=version.binder.out_of_reach,
+                updates_limits=self._rules.updates_limits,
             ),
             announces_resizes=version.storage.announces_resizes,
         )
@@ -272,7 +273,13 @@ class VolumeActors:
 
     def _new_csi_attacher(self) -> CsiAttacher:
         plugins = self.kubelets.volumes.plugins
-        return CsiAttacher(self._loop, self._store, plugins, watch_latency=self._watch)
+        return CsiAttacher(
+            self._loop,
+            self._store,
+            plugins,
+            watch_latency=self._watch,
+            reports_codes=self._rules.updates_limits,
+        )
 
 
 _ATTRIBUTES: Final[Mapping[str, str]] = {

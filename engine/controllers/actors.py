@@ -81,7 +81,9 @@ class WorkloadActors:
         self.node_lifecycle = of_nodes(context, self._events(NodeLifecycleController.AUTHOR))
         self.taint_manager = TaintManager(context, self._events(TaintManager.AUTHOR))
         self.cron_jobs = self._new(
-            WatchingCronJobController if context.rules.watches_cron_jobs else PollingCronJobController
+            WatchingCronJobController
+            if context.rules.watches_cron_jobs
+            else PollingCronJobController
         )
         self.finished_jobs = (
             self._new(TTLAfterFinishedController) if context.rules.deletes_finished_jobs else None

@@ -7,6 +7,7 @@ from typing import cast
 
 from engine.api_server.store.watches import WatchEvent
 from engine.kubelet.context import COMPONENT, KubeletContext
+from engine.kubelet.csi_node_updater import CSINodeUpdater
 from engine.kubelet.device_preparation import DevicePreparation
 from engine.kubelet.node_status import NodeStatusReporter
 from engine.kubelet.pod_workers import PodWorkers
@@ -48,6 +49,8 @@ class Kubelets:
         self._away: dict[str, None] = {}
         # The nodes that are down and have no power.
         self._off: dict[str, None] = {}
+        updates = self.volumes.options.updates_limits
+        self._limits = CSINodeUpdater(context, self) if updates else None
         self._node_status = NodeStatusReporter(context, self.volumes, self._down)
         context.store.watch("Node", self.observe_node, context.watch_latency)
         context.store.watch("Pod", self.observe_pod, context.watch_latency)
@@ -133,6 +136,10 @@ class Kubelets:
             del self._away[node]
             if node not in self._down:
                 self._start(node)
+
+    def is_running(self, node: str) -> bool:
+        """Whether the kubelet of *node* does its work."""
+        return node in self._nodes and not self._is_idle(node)
 
     # Faults
 

@@ -9,6 +9,7 @@ from typing import Final
 from engine.input.scenario import parse_duration
 from engine.kernel.units import SECOND, nanoseconds_of, timestamp
 from engine.kubelet.context import KubeletContext
+from engine.kubelet.csi_node_updater import update_limit
 from engine.kubelet.device_preparation import DevicePreparation
 from engine.kubelet.pod_admission import NodeResources, Rejection
 from engine.kubelet.pod_status import (
@@ -38,6 +39,8 @@ FOREVER: Final = "forever"
 EXIT_CODE_ANNOTATION: Final = "kscope.dev/exit-code"
 # Upstream: pkg/kubelet/errors.go, NetworkNotReadyErrorMsg.
 NETWORK_NOT_READY: Final = "network is not ready"
+# Upstream: pkg/kubelet/volumemanager, VolumeAttachmentLimitExceededReason.
+OVER_LIMIT: Final = "VolumeAttachmentLimitExceeded"
 _INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
 
 
@@ -181,6 +184,26 @@ class PodWorkers:
         worker = self.workers.get(uid)
         if worker is not None and worker.stage is Stage.PREPARING:
             self._prepare(worker)
+
+    def volumes_over_limit(self, pod: Pod, drivers: list[str], message: str) -> None:
+        """A full node cannot attach a volume of the pod, which is refused; the limits are asked for.
+
+        Upstream: kubelet.go, SyncPod(); csi_plugin.go, VerifyExhaustedResource().
+        """
+        for driver in dict.fromkeys(drivers):
+            update_limit(self._context.store, pod.node_name, driver)
+        worker = self.workers.get(pod.uid)
+        if worker is None or worker.stage is not Stage.PREPARING:
+            return
+        self._context.emit(worker.pod, WARNING, OVER_LIMIT, message)
+        worker.cancel_timers()
+        worker.stage = Stage.FINISHED
+        self._release(worker)
+        told = f"Pod was rejected: {message}"
+        status: Manifest = {"phase": "Failed", "reason": OVER_LIMIT, "message": told}
+        status["startTime"] = worker.pod.status.get("startTime") or timestamp(self._loop.clock)
+        self._status.write(worker, status, "PodRejected", message)
+        self.volumes.pod_terminated(worker.pod)
 
     def volumes_unmounted(self, uid: str) -> None:
         """No volume of the pod is mounted any more: a deleted pod can go."""

@@ -36,5 +36,7 @@ class StorageRules:
     """Type and message of the Event ExternalExpanding."""
     modifies_volumes: bool = False
     """External resizers change a volume when its claim names another VolumeAttributesClass, and classes in use are protected."""
+    updates_limits: bool = False
+    """Kubelets ask CSI drivers for their limits again where the CSIDriver says how often, and refuse pods whose volumes a full node cannot attach."""
     announces_resizes: bool = False
     """A kubelet emits Events when the resize of a pod starts, or has to wait; not only once it is done."""

@@ -113,6 +113,10 @@ GATES: Final[Mapping[str, Gate]] = {
         "Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint.",
         rules=(("resources", "compares_tolerations"), ("workloads", "compares_tolerations")),
     ),
+    "MutableCSINodeAllocatableCount": Gate(
+        "The limit in a CSINode follows its driver, and a pod that exceeds it is refused.",
+        rules=(("storage", "updates_limits"),),
+    ),
     "VolumeLimitScaling": Gate(
         "A node without the CSI driver of a volume is rejected if the CSIDriver requires that.",
         settings=((names.NODE_VOLUME_LIMITS, "needs_driver"),),

@@ -22,6 +22,7 @@ V1_34 = V1_20.but(
         "TTLAfterFinished": None,
         "SchedulerQueueingHints": LOCKED_ON,
         "SchedulerPopFromBackoffQ": ON,
+        "MutableCSINodeAllocatableCount": OFF,
         "StorageCapacityScoring": OFF,
     },
     namespaces_have_name_label=True,

@@ -24,6 +24,7 @@ V1_35 = V1_34.but(
         "DRADeviceTaints": OFF,
         "DRADeviceBindingConditions": OFF,
         "TaintTolerationComparisonOperators": OFF,
+        "MutableCSINodeAllocatableCount": ON,
         "VolumeLimitScaling": OFF,
     },
     plugins=V1_34.plugins.with_plugin(InTreePlugin(names.DYNAMIC_RESOURCES, 2, _DEVICES)),

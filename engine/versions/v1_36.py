@@ -4,7 +4,7 @@ Upstream: v1.36 pkg/scheduler/apis/config/v1/default_plugins.go.
 """
 
 from engine.framework import names
-from engine.versions.gates import OFF, ON
+from engine.versions.gates import LOCKED_ON, OFF, ON
 from engine.versions.v1_35 import V1_35
 
 V1_36 = V1_35.but(
@@ -18,6 +18,7 @@ V1_36 = V1_35.but(
         "DRAConsumableCapacity": ON,
         "DRADeviceTaints": ON,
         "DRADeviceBindingConditions": ON,
+        "MutableCSINodeAllocatableCount": LOCKED_ON,
         "GenericWorkload": OFF,
         "GangScheduling": OFF,
     },

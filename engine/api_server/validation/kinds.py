@@ -57,6 +57,7 @@ from engine.api_server.validation.storage import (
     access_modes,
     disk_sources,
     reclaim_policy,
+    update_period,
     volume_mode,
 )
 from engine.api_server.validation.workloads import (
@@ -191,7 +192,10 @@ KINDS: Mapping[str, Rule] = {
     ),
     "CSIDriver": kind_fields(
         spec=fields(
-            attachRequired=boolean, storageCapacity=boolean, preventPodSchedulingIfMissing=boolean
+            attachRequired=boolean,
+            storageCapacity=boolean,
+            preventPodSchedulingIfMissing=boolean,
+            nodeAllocatableUpdatePeriodSeconds=update_period,
         )
     ),
     "CSIStorageCapacity": kind_fields(
@@ -213,7 +217,9 @@ KINDS: Mapping[str, Rule] = {
             source=fields(persistentVolumeName=subdomain),
         ),
         status=fields(
-            attached=boolean, attachError=fields(message=text), detachError=fields(message=text)
+            attached=boolean,
+            attachError=fields(message=text, errorCode=any_integer),
+            detachError=fields(message=text, errorCode=any_integer),
         ),
     ),
     "DeviceClass": kind_fields(spec=fields(selectors=device_selectors, extendedResourceName=text)),

@@ -17,6 +17,17 @@ from engine.api_server.validation.rules import (
 from engine.api_server.validation.shared import any_mapping, quantities, texts
 from engine.objects.documents import Path
 
+# Upstream: apis/storage/validation, validateNodeAllocatableUpdatePeriodSeconds().
+_SHORTEST_PERIOD = 10
+
+
+def update_period(value: Any, path: Path, report: Report) -> None:
+    """How often kubelets ask a driver for its limit, in seconds."""
+    if value < _SHORTEST_PERIOD:
+        message = f"must be greater than or equal to {_SHORTEST_PERIOD} seconds"
+        report.add(path, value, message)
+
+
 access_modes = list_of(
     one_of("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"), at_least=1
 )

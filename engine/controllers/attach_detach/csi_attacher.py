@@ -14,7 +14,8 @@ from engine.controllers.attach_detach.table import discard
 from engine.kernel.errors import ApiError
 from engine.kernel.loop import EventLoop
 from engine.kernel.units import MINUTE, SECOND
-from engine.objects.objects import ApiObject, PersistentVolume, Pod
+from engine.objects.objects import ApiObject, Manifest, PersistentVolume, Pod
+from engine.storage.plugins.attach_limits import error_code
 from engine.storage.plugins.simulated import CSI, SimulatedPlugins
 from engine.storage.plugins.spec import Answer, VolumeError, VolumePlugin, VolumeSpec
 
@@ -37,13 +38,16 @@ class CsiAttacher:
         plugins: SimulatedPlugins,
         *,
         watch_latency: int = 0,
+        reports_codes: bool = False,
     ) -> None:
+        """With *reports_codes* an error has its code beside its text."""
         self._loop = loop
         self._store = store
         self._plugin: VolumePlugin | None = plugins.find_by_name(CSI)
         self._busy: dict[str, None] = {}
         self._failures: dict[str, int] = {}
         self._obstacles = plugins.obstacles
+        self._reports_codes = reports_codes
         # Names of the attachments of each volume, and of each driver on each node.
         self._by_volume: dict[str, dict[str, None]] = {}
         self._by_node: dict[str, dict[str, None]] = {}
@@ -260,9 +264,10 @@ class CsiAttacher:
             self._retry(name)
 
     def _failed(self, name: str, where: str, error: str) -> None:
-        status = {"status": {where: {"message": error}}}
+        code = error_code(error) if self._reports_codes else None
+        shown: Manifest = {"message": error} | ({} if code is None else {"errorCode": code})
         with suppress(ApiError):
-            self._store.patch("VolumeAttachment", name, status, by=ATTACHER)
+            self._store.patch("VolumeAttachment", name, {"status": {where: shown}}, by=ATTACHER)
         self._retry(name)
 
     def _retry(self, name: str) -> None:

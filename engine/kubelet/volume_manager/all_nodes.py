@@ -142,6 +142,10 @@ class VolumeManagers:
         """No volume of the pod is mounted any more."""
         self._workers.volumes_unmounted(uid)
 
+    def volumes_over_limit(self, pod: Pod, drivers: list[str], message: str) -> None:
+        """The node cannot attach a volume of the pod."""
+        self._workers.volumes_over_limit(pod, drivers, message)
+
     def has_running_containers(self, uid: str) -> bool:
         """Whether containers of the pod still run."""
         return self._workers.has_running_containers(uid)

@@ -78,7 +78,7 @@ class NodeVolumeManager:
         self._view = VolumesView(context, state)
         self._disk = MountsOnDisk(state, options)
         self._removals = Removals(state, self._disk, owner, options)
-        self._waiting = WaitingPods(context, state, options)
+        self._waiting = WaitingPods(context, state, owner, options)
         self._retries = Retries(context.loop, state, self._ticks, self._view, options)
         self._in_use = VolumesInUseReporter(context, state, self._view, self._reported_in_use)
         self._begin()

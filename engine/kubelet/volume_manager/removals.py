@@ -4,6 +4,7 @@ from typing import Protocol
 
 from engine.kubelet.volume_manager.disk import MountsOnDisk
 from engine.kubelet.volume_manager.state import NodeState, VolumeManagerOptions
+from engine.objects.objects import Pod
 
 
 class PodWorkers(Protocol):
@@ -15,6 +16,10 @@ class PodWorkers(Protocol):
 
     def volumes_unmounted(self, uid: str) -> None:
         """No volume of the pod is mounted any more."""
+        ...
+
+    def volumes_over_limit(self, pod: Pod, drivers: list[str], message: str) -> None:
+        """The node cannot attach a volume of the pod, by its *drivers*: it has too many."""
         ...
 
     def has_running_containers(self, uid: str) -> bool:

@@ -22,6 +22,7 @@ class VolumeManagerOptions:
     *names_unprocessed*: FailedMount says which volumes could not be processed, and is not emitted
     when the wait for volumes only times out. *migrates_in_tree*: CSI drivers serve in-tree volumes.
     *out_of_reach*: what is said of a volume whose node affinity the node does not meet.
+    *updates_limits*: a pod is refused whose volumes a full node cannot attach.
     """
 
     reconstructs_all: bool = True
@@ -30,6 +31,7 @@ class VolumeManagerOptions:
     names_unprocessed: bool = True
     migrates_in_tree: bool = False
     out_of_reach: str = "no matching NodeSelectorTerms"
+    updates_limits: bool = False
 
 
 class NodeState:

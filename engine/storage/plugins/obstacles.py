@@ -12,6 +12,7 @@ from engine.objects.objects import ApiObject, Manifest, Node, Pod
 from engine.objects.outside import Outside
 from engine.objects.selectors import NodeSelector
 from engine.storage.migration import IN_TREE
+from engine.storage.plugins.attach_limits import limit_of
 from engine.storage.plugins.spec import ErrorKind, VolumeError, VolumeSpec, text_at
 from engine.storage.topology import zones_of, zones_of_node
 
@@ -109,13 +110,8 @@ class Obstacles:
         return all(each.get("name") != driver for each in _drivers(csi_node))
 
     def limit(self, driver: str, node: str) -> int | None:
-        """How many volumes the *driver* can attach to *node*, if its CSINode says so."""
-        csi_node = self._store.find("CSINode", node)
-        for each in () if csi_node is None else _drivers(csi_node):
-            if each.get("name") == driver:
-                allocatable: Manifest = each.get("allocatable") or {}
-                return allocatable.get("count")
-        return None
+        """How many volumes the *driver* can attach to *node*; None where nothing limits it."""
+        return limit_of(self._store.find("CSINode", node), driver)
 
     def _unattachable(self, spec: VolumeSpec, node: str) -> str | None:
         driver = self.csi_driver(spec)

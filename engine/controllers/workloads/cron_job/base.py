@@ -61,14 +61,10 @@ class CronJobs(Controller):
         try:
             delete(self._store, job, by=self.AUTHOR)
         except ApiError as refusal:
-            self._events.event(
-                status.cron_job, WARNING, "FailedDelete", f"Deleted job: {refusal}"
-            )
+            self._events.event(status.cron_job, WARNING, "FailedDelete", f"Deleted job: {refusal}")
             return False
         status.ended(job.uid)
-        self._events.event(
-            status.cron_job, NORMAL, "SuccessfulDelete", f"Deleted job {job.name}"
-        )
+        self._events.event(status.cron_job, NORMAL, "SuccessfulDelete", f"Deleted job {job.name}")
         return True
 
     def _delete_old_jobs(self, status: CronJobStatus, jobs: list[ApiObject]) -> None:

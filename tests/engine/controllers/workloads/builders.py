@@ -54,9 +54,7 @@ def make_pod(name: str, node: str = "", owner: Json | None = None, **metadata: A
 class World:
     """A run of these objects, with shorthands to act and to look; *more* is of its scenario."""
 
-    def __init__(
-        self, *objects: Json, profile: str = "v1.34", seed: int = 0, **more: Any
-    ) -> None:
+    def __init__(self, *objects: Json, profile: str = "v1.34", seed: int = 0, **more: Any) -> None:
         more = {"until": 3600 * SECOND, **more}
         scenario = Scenario(name="test", objects=objects, **more)
         self.cluster = Cluster.create(scenario, profile=profile, seed=seed)

@@ -73,7 +73,9 @@ def test_the_status_names_what_runs() -> None:
     world.run(30)
     status = world.get("CronJob").status
     assert "active" not in status
-    assert status["lastSuccessfulTime"] == world.get("Job", _jobs(world)[0]).status["completionTime"]
+    assert (
+        status["lastSuccessfulTime"] == world.get("Job", _jobs(world)[0]).status["completionTime"]
+    )
 
 
 def test_a_job_says_when_it_was_due() -> None:
@@ -279,6 +281,8 @@ def test_two_runs_are_alike() -> None:
     first, second = (_world(cron_job(seconds=30)) for _ in range(2))
     for world in (first, second):
         world.run(600)
-    lines = [[(e.at, e.kind, e.message) for e in w.cluster.recorder.pending] for w in (first, second)]
+    lines = [
+        [(e.at, e.kind, e.message) for e in w.cluster.recorder.pending] for w in (first, second)
+    ]
     assert lines[0] == lines[1]
     assert len(first.facts("JobCreated")) == 9
