@@ -206,6 +206,13 @@ SERVED: tuple[Resource, ...] = (
     _kind("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", namespaced=False),
     _kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "pdb", status=True),
     _kind("resource.k8s.io/v1", "DeviceClass", "deviceclasses", namespaced=False),
+    _kind(
+        "resource.k8s.io/v1beta2",
+        "DeviceTaintRule",
+        "devicetaintrules",
+        namespaced=False,
+        status=True,
+    ),
     _kind("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", status=True),
     _kind("resource.k8s.io/v1", "ResourceClaimTemplate", "resourceclaimtemplates"),
     _kind("resource.k8s.io/v1", "ResourceSlice", "resourceslices", namespaced=False),
@@ -245,8 +252,8 @@ def _by_address() -> dict[tuple[str, str, str], Resource]:
 def resources_of(api_version: str) -> list[Resource]:
     """The resources of a group and version, which may be one that is not listed."""
     group, _, version = api_version.rpartition("/")
-    kept = kept_version(api_version)
-    return [replace(one, group=group, version=version) for one in SERVED if one.api_version == kept]
+    kept = (api_version, kept_version(api_version))
+    return [replace(one, group=group, version=version) for one in SERVED if one.api_version in kept]
 
 
 def found(group: str, version: str, plural: str) -> Resource | None:

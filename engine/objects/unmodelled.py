@@ -64,8 +64,8 @@ _NOTES: Final[dict[str, str]] = {
     "ControllerRevision": "StatefulSets and DaemonSets begin with a revision of their own",
     "DeviceClass": _CLAIMED_DEVICES,
     "DeviceTaintRule": (
-        "it is not applied: no device gets its taint, and no pod is evicted by it; in v1.36 it takes the "
-        "feature gate DRADeviceTaintRules, which is off by default"
+        "it is applied behind the feature gate DRADeviceTaintRules of v1.35 and v1.36, which is off by "
+        "default; without it no device gets its taint, and no pod is evicted by it"
     ),
     "HorizontalPodAutoscaler": "it scales nothing; replicas stay as the workload says",
     "MutatingAdmissionPolicy": _WEBHOOKS,
@@ -136,8 +136,10 @@ SINCE_1_36: Final = frozenset(
 SINCE_1_34: Final = frozenset(("VolumeAttributesClass",))
 # Kinds that have an effect only where the feature gate GenericWorkload is on.
 OF_GROUPS: Final = frozenset(("PodGroup", "Workload"))
+# Kinds that have an effect only where the feature gate DRADeviceTaintRules is on.
+OF_TAINT_RULES: Final = frozenset(("DeviceTaintRule",))
 # The kinds on which some versions act, or gates, and others do not.
-OPTIONAL: Final = SINCE_1_34 | SINCE_1_36 | OF_GROUPS
+OPTIONAL: Final = SINCE_1_34 | SINCE_1_36 | OF_GROUPS | OF_TAINT_RULES
 _GROUPS_API: Final = "scheduling.k8s.io"
 
 

@@ -102,6 +102,8 @@ class CycleRules:
     """A pending pod that is deleted gets the Event "skip schedule deleting pod"."""
     binds_in_rounds: bool = True
     """Volumes are bound before the pod is, which is scheduled again until all of them are bound."""
+    watches_taint_rules: bool = False
+    """A DeviceTaintRule changes what the scheduler knows of devices."""
     events_in_series: bool = False
     """Events that repeat are counted in a series (events.k8s.io)."""
 

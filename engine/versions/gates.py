@@ -105,6 +105,15 @@ GATES: Final[Mapping[str, Gate]] = {
         settings=((names.DYNAMIC_RESOURCES, "taints_devices"),),
         rules=(("workloads", "evicts_by_device_taints"),),
     ),
+    "DRADeviceTaintRules": Gate(
+        "DeviceTaintRules give taints to devices.",
+        settings=((names.DYNAMIC_RESOURCES, "applies_taint_rules"),),
+        rules=(
+            ("cycle", "watches_taint_rules"),
+            ("workloads", "applies_device_taint_rules"),
+        ),
+        needs="DRADeviceTaints",
+    ),
     "DRADeviceBindingConditions": Gate(
         "A pod is bound when its devices have the conditions that they name.",
         settings=((names.DYNAMIC_RESOURCES, "awaits_conditions"),),

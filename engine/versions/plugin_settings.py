@@ -112,6 +112,9 @@ SETTINGS: Final[Mapping[str, Mapping[str, Setting]]] = {
         "taints_devices": Setting(
             False, "A device with taints is allocated only to claims that tolerate them."
         ),
+        "applies_taint_rules": Setting(
+            False, "The taints of DeviceTaintRules count as those of the devices that they select."
+        ),
         "awaits_conditions": Setting(
             False, "A pod is bound when the binding conditions of its devices are true."
         ),

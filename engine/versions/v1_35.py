@@ -22,6 +22,7 @@ V1_35 = V1_34.but(
         "DRAPartitionableDevices": OFF,
         "DRAConsumableCapacity": OFF,
         "DRADeviceTaints": OFF,
+        "DRADeviceTaintRules": OFF,
         "DRADeviceBindingConditions": OFF,
         "TaintTolerationComparisonOperators": OFF,
         "MutableCSINodeAllocatableCount": ON,

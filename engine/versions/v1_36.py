@@ -17,6 +17,7 @@ V1_36 = V1_35.but(
         "DRAPartitionableDevices": ON,
         "DRAConsumableCapacity": ON,
         "DRADeviceTaints": ON,
+        "DRADeviceTaintRules": OFF,
         "DRADeviceBindingConditions": ON,
         "MutableCSINodeAllocatableCount": LOCKED_ON,
         "GenericWorkload": OFF,

@@ -111,6 +111,7 @@ STORAGE: dict[str, Columns] = {
         text("Capacity", at_top("capacity", UNSET)),
     ),
     "DeviceClass": (NAME, AGE),
+    "DeviceTaintRule": (NAME, AGE),
     "PersistentVolume": (
         NAME,
         text("Capacity", lambda one: _capacity(spec_of(one))),

@@ -14,6 +14,7 @@ from engine.api_server.admission.defaulting import (
     with_default_requests,
     with_default_selector,
     with_name_label,
+    with_time_added,
 )
 from engine.api_server.admission.limit_ranger import KIND as LIMIT_RANGE
 from engine.api_server.admission.limit_ranger import LimitRanger, with_item_defaults
@@ -25,6 +26,7 @@ from engine.api_server.admission.topology_labels import topology_labels
 from engine.api_server.store.store import ObjectStore
 from engine.kernel.errors import Forbidden, NamespaceTerminating
 from engine.kernel.units import timestamp
+from engine.objects.device_taint_rules import DEVICE_TAINT_RULE
 from engine.objects.objects import (
     ApiObject,
     Manifest,
@@ -147,6 +149,8 @@ class Admission:
         obj = with_default_selector(obj)
         if obj.kind == "DaemonSet":
             return _with_template_generation(obj, max(1, template_generation(obj)))
+        if obj.kind == DEVICE_TAINT_RULE:
+            return with_time_added(obj, None, self._store.clock)
         if obj.kind == "Namespace":
             return self._admit_namespace(obj)
         if obj.kind == RESOURCE_QUOTA and not self._is_open:
@@ -168,6 +172,8 @@ class Admission:
         self._quotas.charge_update(old, new)
         if old.kind == LIMIT_RANGE:
             return with_item_defaults(new)
+        if old.kind == DEVICE_TAINT_RULE:
+            return with_time_added(new, old, self._store.clock)
         if old.kind == "Namespace" and self._labels_namespaces:
             return with_name_label(new)
         if old.kind != "DaemonSet":

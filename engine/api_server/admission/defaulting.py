@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.api_server.validation.workloads import DEFAULTS_SELECTOR
+from engine.kernel.units import timestamp
+from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject, Pod
 from engine.objects.pods.pod_resources import HUGE_PAGES, aggregated
 
@@ -101,3 +103,17 @@ def _of_pod(resources: Manifest, spec: Mapping[str, Any]) -> Manifest:
                 requests.setdefault(name, amount)
     filled = {"limits": limits, "requests": requests}
     return {**resources, **{name: amounts for name, amounts in filled.items() if amounts}}
+
+
+def with_time_added(rule: ApiObject, old: ApiObject | None, clock: int) -> ApiObject:
+    """A DeviceTaintRule that says since when its taint has its effect.
+
+    Upstream: apis/resource SetDefaults_DeviceTaint(), registry/resource/devicetaintrule strategy.go.
+    """
+    taint = section(rule.spec, "taint")
+    before = {} if old is None else section(old.spec, "taint")
+    added = taint.get("timeAdded")
+    has_changed = old is not None and taint.get("effect") != before.get("effect")
+    if added and not (has_changed and added == before.get("timeAdded")):
+        return rule
+    return rule.patched({"spec": {"taint": {"timeAdded": timestamp(clock)}}})

@@ -38,7 +38,7 @@ _FACT_NAMES = {
 # Kinds whose metadata.generation counts the changes of their spec.
 _GENERATED = frozenset(
     {"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job"}
-    | {"CronJob", "PodDisruptionBudget"}
+    | {"CronJob", "DeviceTaintRule", "PodDisruptionBudget"}
 )
 
 # How a write is recorded: a method of WriteRecord.

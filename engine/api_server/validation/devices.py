@@ -18,9 +18,11 @@ from engine.api_server.validation.rules import (
     map_of,
     node_terms,
     one_of,
+    qualified_name,
     quantity,
     reference,
     text,
+    timestamp,
 )
 from engine.api_server.validation.shared import any_integer, quantities, texts
 from engine.objects.documents import Path
@@ -47,6 +49,19 @@ _device_request = fields(
         fields(key=text, operator=one_of("", "Exists", "Equal"), value=text, effect=text)
     ),
     capacity=fields(requests=quantities),
+)
+# Upstream: apis/resource/validation, ValidateDeviceTaintRule(). Devices of a driver have no taint
+# without effect.
+device_taint_rule = fields(
+    ("taint",),
+    deviceSelector=fields(driver=text, pool=text, device=text),
+    taint=fields(
+        ("key", "effect"),
+        key=qualified_name,
+        value=text,
+        effect=one_of("NoSchedule", "NoExecute", "None"),
+        timeAdded=timestamp,
+    ),
 )
 resource_claim_spec = fields(
     devices=fields(

@@ -36,25 +36,25 @@ _failure_rule = fields(
         fields(("type",), type=text, status=one_of("True", "False", "Unknown")), at_least=1
     ),
 )
-_FIELDS: Final[dict[str, Rule]] = dict(
-    parallelism=natural_number,
-    completions=natural_number,
-    completionMode=one_of("NonIndexed", "Indexed"),
-    manualSelector=boolean,
-    managedBy=text,
-    backoffLimit=natural_number,
-    backoffLimitPerIndex=natural_number,
-    maxFailedIndexes=natural_number,
-    activeDeadlineSeconds=any_integer,
-    ttlSecondsAfterFinished=natural_number,
-    suspend=boolean,
-    podReplacementPolicy=one_of("TerminatingOrFailed", "Failed"),
-    podFailurePolicy=fields(("rules",), rules=list_of(_failure_rule)),
-    successPolicy=fields(
+_FIELDS: Final[dict[str, Rule]] = {
+    "parallelism": natural_number,
+    "completions": natural_number,
+    "completionMode": one_of("NonIndexed", "Indexed"),
+    "manualSelector": boolean,
+    "managedBy": text,
+    "backoffLimit": natural_number,
+    "backoffLimitPerIndex": natural_number,
+    "maxFailedIndexes": natural_number,
+    "activeDeadlineSeconds": any_integer,
+    "ttlSecondsAfterFinished": natural_number,
+    "suspend": boolean,
+    "podReplacementPolicy": one_of("TerminatingOrFailed", "Failed"),
+    "podFailurePolicy": fields(("rules",), rules=list_of(_failure_rule)),
+    "successPolicy": fields(
         ("rules",),
         rules=list_of(fields(succeededIndexes=text, succeededCount=natural_number)),
     ),
-)
+}
 # As a CronJob has it; the template of a Job is checked as that of other workloads.
 _template = fields(("template",), template=pod_template, **_FIELDS)
 _job = fields(

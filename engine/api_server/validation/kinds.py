@@ -9,6 +9,7 @@ from engine.api_server.validation.cron_jobs import cron_job
 from engine.api_server.validation.devices import (
     allocated_device,
     device_selectors,
+    device_taint_rule,
     resource_claim_spec,
     resource_slice,
 )
@@ -224,6 +225,9 @@ KINDS: Mapping[str, Rule] = {
     ),
     "DeviceClass": kind_fields(spec=fields(selectors=device_selectors, extendedResourceName=text)),
     "ResourceSlice": kind_fields(spec=resource_slice),
+    "DeviceTaintRule": kind_fields(
+        ("spec",), spec=device_taint_rule, status=fields(conditions=conditions)
+    ),
     "ResourceClaim": kind_fields(
         spec=resource_claim_spec,
         status=fields(

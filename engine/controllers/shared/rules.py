@@ -62,5 +62,7 @@ class WorkloadRules:
     """The ephemeral volume controller retries while another claim has the name of its claim."""
     evicts_by_device_taints: bool = False
     """Pods are evicted whose claims do not tolerate a NoExecute taint of their devices."""
+    applies_device_taint_rules: bool = False
+    """Taints of DeviceTaintRules evict pods, too, and the rules say in their status how far that is."""
     compares_tolerations: bool = False
     """Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint."""

@@ -23,17 +23,19 @@ OLDER: Final = {
 }
 # A version that has no definitions of its own any more, and the one whose fields it had.
 _ALIKE: Final = {"resource.k8s.io/v1alpha3": "resource.k8s.io/v1beta1"}
+# Kinds that such a version has and the kept one has not.
+_NEW: Final = frozenset(("DeviceTaintRule", "DeviceTaintRuleList"))
 _PREFIX: Final = "io.k8s.api."
 
 
-def kept_version(api_version: str) -> str:
+def kept_version(api_version: str, kind: str = "") -> str:
     """The version in which objects of this one are kept: policy/v1 of policy/v1beta1."""
-    return OLDER.get(api_version, api_version)
+    return api_version if kind in _NEW else OLDER.get(api_version, api_version)
 
 
 def definition_of(api_version: str, kind: str) -> str:
     """The name of the definition of a kind: batch/v1 Job is io.k8s.api.batch.v1.Job."""
-    group, _, version = kept_version(api_version).rpartition("/")
+    group, _, version = kept_version(api_version, kind).rpartition("/")
     return f"{_PREFIX}{group.partition('.')[0] or 'core'}.{version}.{kind}"
 
 

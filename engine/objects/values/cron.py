@@ -20,8 +20,21 @@ from engine.kernel.units import EPOCH, SECOND
 from engine.objects.values.durations import parse_duration
 from engine.objects.values.time_zones import UnknownTimeZone, offset_at, time_zone
 
-_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_DAYS: Final = "sun mon tue wed thu fri sat".split()
+_MONTHS: Final = [
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+]
+_DAYS: Final = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 _DAY: Final = 24 * 3600
 # Upstream gives a schedule up that matches nothing in so many years.
 _YEARS: Final = 5

@@ -9,6 +9,7 @@ from typing import Any, cast
 from engine.framework.explaining.case import FEW, Case, listed
 from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.kernel.sentences import Sentence, count_phrase, say, say_count
+from engine.objects.device_taint_rules import DEVICE_TAINT_RULE, rules_for
 from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject
 from engine.objects.pods.resource_claims import pod_claims
@@ -181,10 +182,7 @@ def _device_facts(
     path: tuple[str | int, ...] = ("spec", "devices", place)
     name = say("Device {device} of {found}", device=entry["device"], found=found.name)
     if entry["kind"] == "taint":
-        taint = (*path, "taints", int(entry["place"]))
-        yield fact(
-            found, taint, say("{name} has a taint that the claim does not tolerate.", name=name)
-        )
+        yield _taint_fact(case, found, (*path, "taints"), int(entry["place"]), name)
     elif entry["kind"] == "selector":
         device = Slice.parse(found).devices[place]
         for part in failing_parts(expressions.get(int(entry["place"]), "true"), device):
@@ -213,3 +211,21 @@ def _device_facts(
             yield fact(holder, ("status", "allocation"), text)
     else:
         yield fact(found, path, say("{device}: {text}.", device=name, text=entry["text"]))
+
+
+def _taint_fact(
+    case: Case, found: ApiObject, path: tuple[str | int, ...], place: int, name: Sentence
+) -> Fact:
+    """The taint of that *place*: those of rules come after those of the device's driver."""
+    device = Slice.parse(found).devices[int(path[2])]
+    own = len(device.taints)
+    if place < own:
+        text = say("{name} has a taint that the claim does not tolerate.", name=name)
+        return fact(found, (*path, place), text)
+    rule = rules_for(case.world.listers.all(DEVICE_TAINT_RULE), *device.id)[place - own]
+    text = say(
+        "{name} has a taint of DeviceTaintRule {rule} that the claim does not tolerate.",
+        name=name,
+        rule=rule.name,
+    )
+    return fact(rule, ("spec", "taint"), text)

@@ -52,11 +52,12 @@ class SharedDevices:
     allocated: AllocatedDevices
 
     @classmethod
-    def of(cls, handle: Handle, dropped: frozenset[str]) -> SharedDevices:
-        """The one of the scheduler that has the handle; the fields *dropped* are ignored."""
+    def of(cls, handle: Handle, dropped: frozenset[str], *, applies_rules: bool) -> SharedDevices:
+        """The one of the scheduler that has the handle; see ListedSlices."""
         found: SharedDevices | None = handle.shared.get(names.DYNAMIC_RESOURCES)
         if found is None:
-            found = cls(ListedSlices(handle.listers, dropped), AllocatedDevices(handle.listers))
+            slices = ListedSlices(handle.listers, dropped, applies_rules=applies_rules)
+            found = cls(slices, AllocatedDevices(handle.listers))
             handle.shared[names.DYNAMIC_RESOURCES] = found
         return found
 
@@ -76,7 +77,8 @@ class PodReader:
         self.awaits_conditions: bool = arguments.get("awaits_conditions", True)
         self._classes = ListedClasses(handle.listers)
         self._listed_classes = handle.listers.live(DEVICE_CLASS)
-        shared = SharedDevices.of(handle, dropped)
+        applies_rules: bool = arguments.get("applies_taint_rules", False)
+        shared = SharedDevices.of(handle, dropped, applies_rules=applies_rules)
         self._slices = shared.slices
         self.allocated = shared.allocated
         self._kept = KeptSearches(handle.table, handle.listers, shared.slices, shared.allocated)

@@ -13,7 +13,7 @@ from engine.input.formats.plugins import CHOICE
 from engine.input.load_result import SetupReport
 from engine.input.reading import ConfigurationError, Fields
 from engine.objects.objects import Manifest
-from engine.objects.unmodelled import OF_GROUPS, SINCE_1_34, SINCE_1_36
+from engine.objects.unmodelled import OF_GROUPS, OF_TAINT_RULES, SINCE_1_34, SINCE_1_36
 from engine.scheduler.configuration.configuration import read_setup
 from engine.scheduler.configuration.formats import FORMATS, POLICY
 from engine.scheduler.configuration.plugin_sets import BUILT_IN
@@ -80,7 +80,8 @@ def _optional_kinds(version: KubernetesVersion) -> frozenset[str]:
     devices = SINCE_1_36 if cycle.allocates_devices else frozenset[str]()
     groups = OF_GROUPS if cycle.schedules_groups else frozenset[str]()
     classes = SINCE_1_34 if version.storage.modifies_volumes else frozenset[str]()
-    return devices | groups | classes
+    rules = OF_TAINT_RULES if cycle.watches_taint_rules else frozenset[str]()
+    return devices | groups | classes | rules
 
 
 def unknown_profile(name: str) -> SetupFault | None:

@@ -15,6 +15,7 @@ from engine.framework.pod_groups.groups import POD_GROUP, group_of, groups_of
 from engine.framework.pods.pod_info import PodInfo, requests_changed
 from engine.framework.waiting_pods import WaitingPod
 from engine.kernel.view import Attributes
+from engine.objects.device_taint_rules import DEVICE_TAINT_RULE
 from engine.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from engine.scheduler.cycle.binding.binding_cycle import BindingCycle
 from engine.scheduler.cycle.state import SchedulerState
@@ -130,6 +131,8 @@ class Watches:
         handlers = {"Pod": self.observe_pod, "Node": self.observe_node}
         devices = _DEVICE_KINDS if self._cycle_rules.allocates_devices else ()
         groups = (POD_GROUP,) if self._groups is not None else ()
+        if self._cycle_rules.watches_taint_rules:
+            yield DEVICE_TAINT_RULE, self.observe_taint_rule
         for kind in (*attachments, *devices, *groups, *_WATCHED_KINDS):
             yield kind, handlers.get(kind, self.observe_other)
 
@@ -353,6 +356,23 @@ class Watches:
         now = self._state.loop.now
         if now > self._began:
             self.changed.append((now, kind, key))
+
+    def observe_taint_rule(self, event: WatchEvent) -> None:
+        """Its devices have other taints, as if their slices had changed. Upstream: resourceslice/tracker."""
+        if self._state.stopped:
+            return
+        rule, listers = event.new, self._handle.listers
+        if event.type == "DELETED":
+            listers.remove(rule.kind, rule.key)
+        else:
+            listers.put(rule)
+        changed = event.type != "MODIFIED" or event.old is None or event.old.spec != rule.spec
+        one = next(listers.all("ResourceSlice"), None)
+        if changed and one is not None:
+            self._queue.move_all_to_active_or_backoff(
+                cluster_events.RESOURCE_SLICE_UPDATE, one, one
+            )
+        self._wake()
 
     def observe_other(self, event: WatchEvent) -> None:
         if self._state.stopped:

@@ -16,9 +16,25 @@ LIMIT_ANNOTATION: Final = "kscope.dev/attach-limit"
 CODES: Final = {
     name: number
     for number, name in enumerate(
-        "OK Canceled Unknown InvalidArgument DeadlineExceeded NotFound AlreadyExists "
-        "PermissionDenied ResourceExhausted FailedPrecondition Aborted OutOfRange Unimplemented "
-        "Internal Unavailable DataLoss Unauthenticated".split()
+        [
+            "OK",
+            "Canceled",
+            "Unknown",
+            "InvalidArgument",
+            "DeadlineExceeded",
+            "NotFound",
+            "AlreadyExists",
+            "PermissionDenied",
+            "ResourceExhausted",
+            "FailedPrecondition",
+            "Aborted",
+            "OutOfRange",
+            "Unimplemented",
+            "Internal",
+            "Unavailable",
+            "DataLoss",
+            "Unauthenticated",
+        ]
     )
 }
 _RPC_ERROR: Final = "rpc error: code = "

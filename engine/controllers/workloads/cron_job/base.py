@@ -14,7 +14,6 @@ from engine.kernel.errors import ApiError
 from engine.objects.objects import ApiObject, Manifest, from_manifest
 from engine.storage.ports import NORMAL, WARNING
 
-
 # How many finished Jobs are kept. Upstream: SetDefaults_CronJob().
 SUCCESSFUL_JOBS: Final = 3
 FAILED_JOBS: Final = 1

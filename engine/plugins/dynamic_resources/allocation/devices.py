@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from engine.framework.pods.pod_template import Taint
+from engine.objects.device_taint_rules import rules_for, taint_of
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject
 from engine.objects.selectors import NodeSelector
@@ -219,6 +220,17 @@ class DeviceClass:
             extended_resource_name=obj.spec.get("extendedResourceName") or "",
             config=tuple(items(obj.spec, "config")),
         )
+
+
+def with_rules(found: Slice, rules: Collection[ApiObject]) -> Slice:
+    """The slice whose devices have the taints of *rules*, too, after their own."""
+    devices = tuple(_with_rules(device, rules) for device in found.devices)
+    return found if devices == found.devices else replace(found, devices=devices)
+
+
+def _with_rules(device: Device, rules: Collection[ApiObject]) -> Device:
+    given = tuple(Taint.parse(taint_of(rule)) for rule in rules_for(rules, *device.id))
+    return replace(device, taints=(*device.taints, *given)) if given else device
 
 
 def expressions(selectors: Sequence[Manifest]) -> tuple[str, ...]:

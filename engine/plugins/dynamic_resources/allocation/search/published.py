@@ -6,8 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.framework.nodes.listers import Listers
+from engine.objects.device_taint_rules import DEVICE_TAINT_RULE
 from engine.objects.objects import ApiObject
-from engine.plugins.dynamic_resources.allocation.devices import RESOURCE_SLICE, PoolID, Slice
+from engine.plugins.dynamic_resources.allocation.devices import (
+    RESOURCE_SLICE,
+    PoolID,
+    Slice,
+    with_rules,
+)
 from engine.plugins.dynamic_resources.allocation.search.pools import Pool, gather_pools
 
 
@@ -52,21 +58,30 @@ class SliceIndex:
 class ListedSlices:
     """The slices of a scheduler's listers; those that changed are read again."""
 
-    def __init__(self, listers: Listers, dropped: frozenset[str] = frozenset()) -> None:
-        """The fields *dropped* are ignored; see GATED_FIELDS."""
+    def __init__(
+        self,
+        listers: Listers,
+        dropped: frozenset[str] = frozenset(),
+        *,
+        applies_rules: bool = False,
+    ) -> None:
+        """The fields *dropped* are ignored, see GATED_FIELDS; DeviceTaintRules count if asked for."""
         self._listers = listers
         self._dropped = dropped
+        self._applies_rules = applies_rules
         self._generation = -1
         self._index = SliceIndex()
         self._read: dict[str, tuple[ApiObject, Slice]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ListedSlices, (self._listers, self._dropped)
+        return _listed_slices, (self._listers, self._dropped, self._applies_rules)
 
     @property
     def generation(self) -> int:
         """Another one for each change."""
-        return self._listers.generation.get(RESOURCE_SLICE, 0)
+        known = self._listers.generation
+        rules = known.get(DEVICE_TAINT_RULE, 0) if self._applies_rules else 0
+        return known.get(RESOURCE_SLICE, 0) + rules
 
     @property
     def index(self) -> SliceIndex:
@@ -75,11 +90,21 @@ class ListedSlices:
             self._generation = self.generation
             found = self._listers.all(RESOURCE_SLICE)
             self._read = {obj.key: (obj, self._slice(obj)) for obj in found}
-            self._index = SliceIndex([each for _, each in self._read.values()])
+            self._index = SliceIndex(self._tainted([each for _, each in self._read.values()]))
         return self._index
+
+    def _tainted(self, slices: list[Slice]) -> list[Slice]:
+        """The slices with the taints of rules. Upstream: resourceslice/tracker, applyPatches()."""
+        rules = [*self._listers.all(DEVICE_TAINT_RULE)] if self._applies_rules else []
+        return [with_rules(each, rules) for each in slices] if rules else slices
 
     def _slice(self, obj: ApiObject) -> Slice:
         known = self._read.get(obj.key)
         if known is not None and known[0] is obj:
             return known[1]
         return Slice.parse(obj, self._dropped)
+
+
+def _listed_slices(listers: Listers, dropped: frozenset[str], applies_rules: bool) -> ListedSlices:
+    """Anew in a copy, where it reads everything again."""
+    return ListedSlices(listers, dropped, applies_rules=applies_rules)
