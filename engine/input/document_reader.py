@@ -8,6 +8,7 @@ from typing import Any, cast
 from engine.api_server.validation.report import Report
 from engine.input.cleaning import clean, clean_command
 from engine.input.collected import Collected, check
+from engine.input.formats.collection import is_collection, read_collection
 from engine.input.formats.scheduler_perf import is_perf
 from engine.input.lessons.loading import LoadedLessons, is_lesson
 from engine.input.load_result import LoadResult, Manifest, Origin
@@ -112,6 +113,8 @@ class DocumentReader:
             self._items(document, "items", spot, report, _base(kind, manifest))
         elif kind == "Scenario" and str(manifest.get("apiVersion")).startswith("kscope.dev/"):
             self._scenario(manifest, (), report, recording=False)
+        elif is_collection(manifest):
+            self._collection(manifest, spot, report)
         elif is_lesson(manifest):
             self.lessons.document(manifest, spot.origin, report)
         elif is_configuration(manifest):
@@ -129,6 +132,17 @@ class DocumentReader:
         self.result.configuration = manifest
         self.result.configuration_origin = origin
         self.configuration_path = path
+
+    def _collection(self, manifest: Manifest, spot: Spot, report: Report) -> None:
+        """What a cluster was read by: it says when, and what could not be seen."""
+        if self.result.collection is not None:
+            report.add((), None, "a second collection; bring one cluster at a time")
+            return
+        found = self.result.collection = read_collection(manifest, report)
+        if found is not None:
+            source = spot.file.rpartition("/")[0] or spot.file
+            told = f"a collection of context {found.context}, read at {found.read_at}"
+            self.result.sources[source] = told
 
     def _snapshot_configuration(self, spot: Spot, found: Any, report: Report) -> None:
         """The configuration that a snapshot was made under; null where it was not exported."""

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 from engine.api_server.admission.setup_fault import SetupFault
 from engine.input.assumed.placeholder import Placeholder
 from engine.input.assumed.questions import Question
+from engine.input.formats.collection import Collection
 from engine.input.header.expectations import Expectation
 from engine.input.sources.foreign import Skipped
 from engine.objects.documents import Path, show_path
@@ -171,6 +172,8 @@ class LoadResult:
     problems: list[Problem] = field(default_factory=list[Problem])
     # Files and documents that are no manifests, with the reason; also when there are problems.
     skipped: list[Skipped] = field(default_factory=list[Skipped])
+    # How a cluster was read, where `kscope collect` has written the files.
+    collection: Collection | None = None
     # What files, folders and archives were recognised as, by their names.
     sources: dict[str, str] = field(default_factory=dict[str, str])
     # Objects that stand in the place of some that the files name and do not hold.

@@ -312,6 +312,9 @@ class Loader:
             if is_dated(everything, result.newest_write):
                 result.instant = result.newest
             result.was_stored = any(map(was_stored, result.everything))
+            if result.collection is not None:
+                # Whoever has read it knows the time.
+                result.newest = result.instant = result.collection.read_at
         return result
 
     def _refusal(self, problems: list[Problem]) -> LoadResult:

@@ -54,6 +54,10 @@ class Flag:
 
 _FLAGS: Final = (
     Flag("filename", "FILE", "f", repeats=True),
+    Flag("context", "NAME"),
+    Flag("kubeconfig", "FILE"),
+    Flag("request-timeout", "TIME"),
+    Flag("read", "KINDS"),
     Flag("nodes", "LIST"),
     Flag("profile", "VERSION", choices=PROFILES, noun="profile", repeats=True),
     Flag("namespace", "NAME", "n"),
@@ -87,6 +91,7 @@ FLAGS: Final = {flag.long: flag for flag in _FLAGS}
 # What every command knows.
 EVERYWHERE: Final = ("color", "quiet", "help")
 _SOURCE: Final = ("filename", "nodes", "profile")
+_CLUSTER: Final = ("context", "kubeconfig", "request-timeout", "read")
 _ANSWER: Final = ("namespace", "all-namespaces", "selector", "output", "json")
 
 
@@ -114,8 +119,8 @@ class Command:
 
 
 _COMMANDS: Final = (
-    Command("triage", (*_SOURCE, *_ANSWER, "strict", "changes"), operands=("files",)),
-    Command("why", (*_SOURCE, *_ANSWER, "strict", "at", "changes"), operands=("files",)),
+    Command("triage", (*_SOURCE, *_CLUSTER, *_ANSWER, "strict", "changes"), operands=("files",)),
+    Command("why", (*_SOURCE, *_CLUSTER, *_ANSWER, "strict", "at", "changes"), operands=("files",)),
     Command(
         "test",
         (*_SOURCE, "output", "json", "strict", "fail-on", "junit", "sarif"),

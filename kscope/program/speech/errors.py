@@ -24,24 +24,27 @@ class Status(IntEnum):
 class ProgramError(Exception):
     """An answer that cannot be given.
 
-    *places* are lines about where it is, as they are printed behind `-->`; *helps* say what to type
-    instead, a line each.
+    *details* are lines that say more, *places* lines about where it is, as they are printed behind
+    `-->`; *helps* say what to type instead, a line each.
     """
 
     def __init__(
         self,
         message: str,
         *,
+        details: Sequence[str] = (),
         places: Sequence[str] = (),
         helps: Sequence[str] = (),
         status: Status = Status.WRONG_USE,
     ) -> None:
         super().__init__(message)
-        self.message, self.places, self.helps, self.status = message, places, helps, status
+        self.message, self.helps, self.status = message, helps, status
+        self.details, self.places = details, places
 
     def lines(self) -> Iterator[str]:
         """The error as it is printed."""
         yield f"error: {self.message}"
+        yield from (f"  {line}" for line in self.details)
         yield from _labelled("  --> ", self.places)
         yield from _labelled("  help: ", self.helps)
 

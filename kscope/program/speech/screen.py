@@ -68,9 +68,11 @@ class Screen:
         if not self.is_quiet:
             self._beside("note: ", text, "dim")
 
-    def warning(self, text: str) -> None:
-        """What may change the answer."""
+    def warning(self, text: str, details: Mapping[str, str] | None = None) -> None:
+        """What may change the answer; *details* are texts by their labels: as, effect, help."""
         self._beside("warning: ", text, "yellow")
+        for label, detail in (details or {}).items():
+            self._beside(f"  {label:<7}", detail, "")
 
     def did(self, text: str) -> None:
         """What an act has done."""

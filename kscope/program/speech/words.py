@@ -16,6 +16,18 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
+def size_words(number: int) -> str:
+    """Bytes as people write them: "88 KiB", "4.1 MiB"."""
+    if number < 1024:
+        return f"{number} B"
+    size, unit = float(number), "B"
+    for unit in ("KiB", "MiB", "GiB"):
+        size /= 1024
+        if size < 1024:
+            break
+    return f"{size:.1f} {unit}" if size < 10 else f"{size:,.0f} {unit}"
+
+
 def human_duration(seconds: int) -> str:
     """How long something lasts, rounded as kubectl does.
 

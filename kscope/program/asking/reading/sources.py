@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.diagnosis.triage.standing import Standing, standing
+from engine.input.formats.collection import Collection
 from engine.input.load_result import LoadResult, Problem
 from engine.input.loader import load_paths
 from engine.input.options import IntakeOptions, OptionFault
@@ -17,8 +18,17 @@ from engine.run_file.checking import check_play
 from engine.run_file.contents import RunFile, RunFileError
 from engine.run_file.reading import read_run_file
 from engine.scheduler.configuration.scenario_schedulers import check_setup
+from kscope.program.asking.reading.cluster import (
+    Live,
+    cluster_of,
+    loaded_of,
+    read_about,
+    read_whole,
+    say_what_was_hidden,
+)
 from kscope.program.asking.reading.kinds import Named
-from kscope.program.grammar import Request
+from kscope.program.grammar import COMMANDS, Request
+from kscope.program.live.kubeconfig import context_names
 from kscope.program.speech.errors import ProgramError
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, several
@@ -40,6 +50,13 @@ class Source:
     loaded: LoadResult
     # What a `.kscope` file holds, if that is what was named.
     run_file: RunFile | None = None
+    # What was read just now of a cluster itself.
+    live: Live | None = None
+
+    @property
+    def collection(self) -> Collection | None:
+        """How the cluster was read, where that is known."""
+        return self.loaded.collection
 
     @property
     def has_stdin(self) -> bool:
@@ -52,13 +69,17 @@ class Source:
         return " ".join(self.names)
 
 
-def read(request: Request, screen: Screen, names: Sequence[str]) -> Source:
-    """The files of a request. Raises ProgramError for none, and for what cannot be read."""
+def read(
+    request: Request, screen: Screen, names: Sequence[str], named: Named | None = None
+) -> Source:
+    """The files of a request, or its cluster: what concerns *named* alone, where that is asked about.
+
+    Raises ProgramError for none, and for what cannot be read.
+    """
+    if request["context"]:
+        return _read_context(request, screen, names, named)
     if not names:
-        raise ProgramError(
-            "no cluster was named",
-            helps=[f"kscope {request.command} FILE, or - for standard input"],
-        )
+        raise _nothing_named(request)
     screen.progress(f"reading {' '.join(names)}")
     run = run_named(request, names)
     if run is not None:
@@ -67,6 +88,8 @@ def read(request: Request, screen: Screen, names: Sequence[str]) -> Source:
     if not loaded.ok:
         raise unreadable(loaded.problems)
     _say_what_was_read(request, screen, loaded)
+    if loaded.collection is not None:
+        say_what_was_hidden(screen, loaded.collection, "")
     return Source(tuple(names), loaded)
 
 
@@ -100,6 +123,45 @@ def _is_run(name: str) -> bool:
             return is_run_file(file.read(_HEAD))
     except OSError as error:
         raise ProgramError(f"{name}: {error.strerror}") from error
+
+
+def _nothing_named(request: Request) -> ProgramError:
+    contexts = context_names(request["kubeconfig"])
+    known = f" (contexts: {', '.join(contexts[:_MOST_NOTES])})" if contexts else ""
+    return ProgramError(
+        "no cluster was named",
+        helps=[
+            f"kscope {request.command} FILE, or kscope {request.command} --context NAME{known}"
+            if "context" in COMMANDS[request.command].flags
+            else f"kscope {request.command} FILE, or - for standard input"
+        ],
+    )
+
+
+def _read_context(
+    request: Request, screen: Screen, names: Sequence[str], named: Named | None
+) -> Source:
+    """What was read of a cluster, said as a source."""
+    if names:
+        raise ProgramError(
+            f"{names[0]} and --context were both given", helps=["leave one of them out"]
+        )
+    cluster = cluster_of(request)
+    live = (
+        read_about(request, screen, cluster, named)
+        if named is not None
+        else read_whole(request, screen, cluster)
+    )
+    name = live.collection.context
+    screen.did(f"read {name}  {live.summary}")
+    say_what_was_hidden(screen, live.collection, "")
+    try:
+        loaded = loaded_of(live, request["nodes"] or "")
+    except OptionFault as fault:
+        raise ProgramError(f"--{fault.option}: {fault}") from fault
+    if not loaded.ok:
+        raise unreadable(loaded.problems)
+    return Source((f"--context {name}",), loaded, live=live)
 
 
 def _loaded(request: Request, names: Sequence[str]) -> LoadResult:

@@ -63,7 +63,7 @@ def answer_why(request: Request, screen: Screen) -> int:
     names, named = files_and_object(request)
     if named is None:
         raise ProgramError("no object was named", helps=["kscope why FILE pod/NAME -n NAMESPACE"])
-    source = read(request, screen, names)
+    source = read(request, screen, names, named)
     if request["at"] or (source.loaded.scenario or {}).get("steps"):
         from kscope.program.asking.why.at_instant import answer_why_played
 
