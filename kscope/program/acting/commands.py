@@ -12,6 +12,18 @@ def _up(request: Request, screen: Screen) -> int:
     return answer_up(request, screen)
 
 
+def _collect(request: Request, screen: Screen) -> int:
+    from kscope.program.acting.collect import answer_collect
+
+    return answer_collect(request, screen)
+
+
+def _rbac(request: Request, screen: Screen) -> int:
+    from kscope.program.acting.rbac import answer_rbac
+
+    return answer_rbac(request, screen)
+
+
 def _versions(request: Request, screen: Screen) -> int:
     from kscope.program.acting.versions import answer_versions
 
@@ -32,6 +44,8 @@ def _managed(request: Request, screen: Screen) -> int:
 
 ANSWERS = {
     "up": _up,
+    "collect": _collect,
+    "rbac": _rbac,
     "versions": _versions,
     "completion": _completion,
     "account": _managed,

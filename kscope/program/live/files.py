@@ -6,6 +6,7 @@ commands, copies that `kubectl apply` makes) are left out before anything is wri
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ from kscope.program.live.reading import Cluster, Picture
 
 HEAD: Final = "kscope-collection.json"
 _OBJECTS_A_FILE: Final = 500
+# Upstream: apiserver pkg/endpoints/handlers/responsewriters, ForbiddenStatusError().
+_USER: Final = re.compile(r'User "([^"]+)" cannot')
 # Of what is read by name only.
 _KEPT: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "finalizers")
 
@@ -28,7 +31,7 @@ def collection_of(cluster: Cluster, picture: Picture, asked: str = "") -> Collec
     context = cluster.connection.context
     return Collection(
         context=context.name,
-        user=context.user,
+        user=_user_of(picture) or context.user,
         namespace=cluster.reader.namespace,
         server_version=picture.server_version,
         read_at=picture.read_at,
@@ -47,6 +50,12 @@ def files_of(collection: Collection, picture: Picture) -> Iterator[tuple[str, by
             numbers[title] = numbers.get(title, 0) + 1
             some = listed.items[begin : begin + _OBJECTS_A_FILE]
             yield f"{title}-{numbers[title]:03}.json", _list_of(listed, some)
+
+
+def _user_of(picture: Picture) -> str:
+    """As whom the API server knows us, which it says where it refuses; "" where it does not."""
+    said = (_USER.search(each.why) for each in picture.lists)
+    return next((match[1] for match in said if match), "")
 
 
 def _list_of(listed: Listed, some: Iterable[Manifest]) -> bytes:

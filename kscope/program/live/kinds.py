@@ -60,7 +60,12 @@ _OWNERS_TELL: Final = "who made the pods, and how many are missing"
 KINDS: Final = (
     ReadKind("", _V1, "Pod", "pods", "what waits, and who holds the room on the nodes"),
     ReadKind(
-        "", _V1, "Node", "nodes", "which nodes there are, and how much room they have", namespaced=False
+        "",
+        _V1,
+        "Node",
+        "nodes",
+        "which nodes there are, and how much room they have",
+        namespaced=False,
     ),
     ReadKind("", _V1, "Event", "events", "what the cluster itself said, and since when"),
     ReadKind(
@@ -99,10 +104,21 @@ KINDS: Final = (
     ReadKind("batch", _V1, "CronJob", "cronjobs", "which Jobs are suspended on purpose"),
     ReadKind("policy", _V1, "PodDisruptionBudget", "poddisruptionbudgets", "which pods may go"),
     ReadKind(
-        _STORAGE, _V1, "StorageClass", "storageclasses", "drivers and binding modes", namespaced=False
+        _STORAGE,
+        _V1,
+        "StorageClass",
+        "storageclasses",
+        "drivers and binding modes",
+        namespaced=False,
     ),
     ReadKind(
-        *(_STORAGE, _V1, "CSINode", "csinodes", "which drivers nodes have, and how many volumes fit"),
+        *(
+            _STORAGE,
+            _V1,
+            "CSINode",
+            "csinodes",
+            "which drivers nodes have, and how many volumes fit",
+        ),
         namespaced=False,
     ),
     ReadKind(_STORAGE, _V1, "CSIDriver", "csidrivers", "what the drivers can do", namespaced=False),

@@ -55,7 +55,15 @@ _SYSTEM: Final = "kube-system"
 _OF_VOLUMES: Final = frozenset(_VOLUMES)
 _OF_DEVICES: Final = frozenset(_DEVICES)
 _WORKLOADS: Final = frozenset(
-    ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob")
+    (
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "ReplicaSet",
+        "ReplicationController",
+        "Job",
+        "CronJob",
+    )
 )
 _RULES: Final = frozenset(("ResourceQuota", "LimitRange"))
 

@@ -86,6 +86,9 @@ class Reader:
 
     connection: Connection
     namespace: str = ""
+    page: int = PAGE
+    # Whether the first page is enough.
+    is_probe: bool = False
 
     def served(self) -> Served:
         """What there is to ask for. Raises Refusal (not for 403), NotReached."""
@@ -155,7 +158,7 @@ class Reader:
 
     def _pages(self, wanted: _Wanted) -> Listed:
         try:
-            return self._all(wanted, PAGE)
+            return self._all(wanted, self.page)
         except Refusal as refusal:
             if refusal.status != _GONE:
                 raise
@@ -173,7 +176,7 @@ class Reader:
             items += document.get("items") or ()
             metadata = document.get("metadata") or {}
             token = metadata.get("continue")
-            if not token:
+            if not token or self.is_probe:
                 seen = str(metadata.get("resourceVersion") or "")
                 sight: Sight = "namespace" if wanted.namespace else "all"
                 return Listed(kind, sight, items, kind.api_version(wanted.version), seen)

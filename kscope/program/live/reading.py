@@ -57,15 +57,17 @@ class Cluster:
                 self._served = self.reader.served()
         return self._served
 
-    def picture(self, plan: Sequence[Wish], tell: Tell) -> Picture:
+    def picture(self, plan: Sequence[Wish], tell: Tell, *, is_probe: bool = False) -> Picture:
         """Read a plan; *tell* hears how many lists of how many are there, and how many objects.
 
-        Raises ProgramError where the cluster does not answer.
+        With *is_probe* one object of each list is asked for, which shows whether it may be read. Raises ProgramError where the cluster does not answer.
         """
         began = time.monotonic()
         served = self.served
         with told(self.connection):
             version = self.reader.server_version()
+            if is_probe:
+                self.reader = replace(self.reader, page=1, is_probe=True)
             lists = tuple(self._lists(plan, served, tell))
         return Picture(
             lists=tuple(map(self._with_autoscaler, lists)),

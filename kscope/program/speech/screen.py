@@ -61,6 +61,16 @@ class Screen:
         self.end_progress()
         self._put(self.out, text)
 
+    def write_bytes(self, data: bytes) -> None:
+        """Write a file to standard output."""
+        self.end_progress()
+        try:
+            self.out.buffer.write(data)
+            self.out.buffer.flush()
+        except BrokenPipeError:
+            discard(self.out)
+            self.reader_is_gone = True
+
     # -- beside the answer ------------------------------------------------------------------------
 
     def note(self, text: str) -> None:

@@ -1,77 +1,24 @@
-"""Reads a cluster itself, by `--context`: what a question needs of it, as if it were files."""
+"""What concerns one object of a cluster itself, and which object somebody means."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
-from engine.input.formats.collection import Collection, SeenKind, read_of
 from engine.input.load_result import LoadResult
 from engine.input.loader import load_files
 from engine.input.options import IntakeOptions
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.program.asking.reading.kinds import KIND_OF_WORD, Named
 from kscope.program.grammar import Request
-from kscope.program.live.connection import Connection
-from kscope.program.live.files import collection_of, files_of
+from kscope.program.live.files import files_of
 from kscope.program.live.kinds import KINDS, ReadKind, kinds_named
-from kscope.program.live.kubeconfig import context_named
-from kscope.program.live.plans import Wish, plan_of, whole_plan
-from kscope.program.live.reader import Manifest, Reader
-from kscope.program.live.reading import Cluster, Picture, told
+from kscope.program.live.plans import plan_of
+from kscope.program.live.reader import Manifest
+from kscope.program.live.reading import Cluster, told
+from kscope.program.live.whole import Live, read_plan
 from kscope.program.speech.errors import ProgramError, similar, similar_help
 from kscope.program.speech.screen import Screen
-from kscope.program.speech.words import counted, several, size_words
-
-TIMEOUT_SECONDS: Final = 10.0
-_TIME: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)?")
-_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
-# The right to list them is the right to read them, so that kscope does without unless it is given.
-_OFTEN_HIDDEN: Final = ("Secret",)
-
-
-@dataclass(frozen=True, slots=True)
-class Live:
-    """What was read of a cluster, and what it cost."""
-
-    collection: Collection
-    picture: Picture
-    requests: int
-    bytes: int
-
-    @property
-    def summary(self) -> str:
-        """For standard error: kinds, objects, requests, size and time."""
-        seen, served = read_of(self.collection.kinds)
-        return (
-            f"{seen} of {counted(served, 'kind')}  {counted(self.picture.objects, 'object')}  "
-            f"{counted(self.requests, 'request')}  {size_words(self.bytes)}  {self.picture.seconds:.1f} s"
-        )
-
-
-def cluster_of(request: Request) -> Cluster:
-    """The cluster of --context. Raises ProgramError where there is none, or no way in."""
-    context = context_named(request["context"], request["kubeconfig"])
-    connection = Connection(context, timeout_seconds(request))
-    return Cluster(Reader(connection, request["namespace"] or context.namespace or "default"))
-
-
-def timeout_seconds(request: Request) -> float:
-    """Of --request-timeout: "10s", "500ms", or a number of seconds."""
-    text = request["request-timeout"]
-    if not text:
-        return TIMEOUT_SECONDS
-    match = _TIME.fullmatch(text)
-    found = float(match[1]) * _UNITS[match[2] or "s"] if match else 0.0
-    if not found:
-        raise ProgramError(f"--request-timeout: {text!r} is no time", helps=["--request-timeout 30s"])
-    return found
-
-
-def read_whole(request: Request, screen: Screen, cluster: Cluster) -> Live:
-    """Everything that kscope reads, or the kinds of --read."""
-    return _read(screen, cluster, whole_plan(kinds_named(request["read"] or "")), "")
+from kscope.program.speech.words import several
 
 
 def read_about(request: Request, screen: Screen, cluster: Cluster, named: Named) -> Live:
@@ -82,20 +29,7 @@ def read_about(request: Request, screen: Screen, cluster: Cluster, named: Named)
     plan = [each for each in plan if not only or each.kind in (*only, own)]
     namespace = manifest["metadata"].get("namespace")
     key = f"{namespace}/{named.own_name}" if namespace else named.own_name
-    return _read(screen, cluster, plan, f"{own.kind.lower()}/{key}")
-
-
-def _read(screen: Screen, cluster: Cluster, plan: list[Wish], asked: str) -> Live:
-    name = cluster.connection.context.name
-
-    def tell(number: int, of: int, objects: int) -> None:
-        screen.progress(f"reading {name}  {number} of {of} lists  {objects:,} objects")
-
-    tell(0, len(plan), 0)
-    picture = cluster.picture(plan, tell)
-    traffic = cluster.connection.traffic
-    collection = collection_of(cluster, picture, asked)
-    return Live(collection, picture, traffic.requests, traffic.bytes)
+    return read_plan(screen, cluster, plan, f"{own.kind.lower()}/{key}")
 
 
 def loaded_of(live: Live, nodes: str) -> LoadResult:
@@ -126,7 +60,9 @@ def _object(request: Request, cluster: Cluster, named: Named) -> tuple[ReadKind,
 
 
 def _namespace(request: Request, cluster: Cluster, named: Named) -> str:
-    return named.namespace or request["namespace"] or cluster.connection.context.namespace or "default"
+    return (
+        named.namespace or request["namespace"] or cluster.connection.context.namespace or "default"
+    )
 
 
 def _kind_of(cluster: Cluster, word: str) -> ReadKind:
@@ -169,7 +105,9 @@ def _absent(cluster: Cluster, kind: ReadKind, namespace: str, named: Named) -> P
     where = f" in namespace {namespace}" if namespace else ""
     by_name = replace(kind, names_only=True)
     try:
-        beside = cluster.reader.listed(by_name, cluster.served.versions_of(kind), namespace=namespace)
+        beside = cluster.reader.listed(
+            by_name, cluster.served.versions_of(kind), namespace=namespace
+        )
         near = similar(named.own_name, [str(each["metadata"]["name"]) for each in beside.items])
     except Exception:  # noqa: BLE001 names that are near are a courtesy; that it is not there is said
         near = []
@@ -178,39 +116,3 @@ def _absent(cluster: Cluster, kind: ReadKind, namespace: str, named: Named) -> P
     helps.append(f"all that wait: kscope triage --context {context}{option}")
     message = f"no {kind.kind.lower()} {named.own_name}{where} of context {context}"
     return ProgramError(message, helps=helps)
-
-
-# -- what could not be seen ---------------------------------------------------------------------------
-
-
-def missing_of(collection: Collection) -> tuple[SeenKind, ...]:
-    """The kinds whose absence may change an answer."""
-    return tuple(each for each in collection.unseen if each.kind not in _OFTEN_HIDDEN)
-
-
-def say_what_was_hidden(screen: Screen, collection: Collection, effect: str) -> None:
-    """A warning with what may not be listed, what follows, and the rights to ask for."""
-    missing = missing_of(collection)
-    if not missing:
-        return
-    names = [each.resource for each in missing]
-    user = f"{collection.user}, " if collection.user else ""
-    screen.warning(
-        f"you may not list {', '.join(names)} in context {collection.context}",
-        {
-            "as": f"{user}namespace {collection.namespace}",
-            "effect": effect or effect_of(missing),
-            "help": f"ask for these rights: kscope rbac --read {','.join(names)}",
-        },
-    )
-
-
-def effect_of(missing: tuple[SeenKind, ...]) -> str:
-    """What follows for an answer when these kinds were not seen."""
-    kinds = {each.kind for each in missing}
-    if "Node" in kinds:
-        return "the model cannot decide: without nodes there is no place to try"
-    if "Pod" in kinds:
-        return "the model does not know who holds the room on the nodes"
-    return f"not known: {'; '.join(dict.fromkeys(each.tells for each in missing if each.tells))}"
-

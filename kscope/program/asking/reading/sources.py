@@ -18,17 +18,11 @@ from engine.run_file.checking import check_play
 from engine.run_file.contents import RunFile, RunFileError
 from engine.run_file.reading import read_run_file
 from engine.scheduler.configuration.scenario_schedulers import check_setup
-from kscope.program.asking.reading.cluster import (
-    Live,
-    cluster_of,
-    loaded_of,
-    read_about,
-    read_whole,
-    say_what_was_hidden,
-)
+from kscope.program.asking.reading.cluster import loaded_of, read_about
 from kscope.program.asking.reading.kinds import Named
 from kscope.program.grammar import COMMANDS, Request
 from kscope.program.live.kubeconfig import context_names
+from kscope.program.live.whole import Live, cluster_of, read_whole, say_what_was_hidden
 from kscope.program.speech.errors import ProgramError
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, several
@@ -57,6 +51,11 @@ class Source:
     def collection(self) -> Collection | None:
         """How the cluster was read, where that is known."""
         return self.loaded.collection
+
+    @property
+    def collection_context(self) -> str:
+        """The context that the cluster was read by; "" for files."""
+        return self.loaded.collection.context if self.loaded.collection else ""
 
     @property
     def has_stdin(self) -> bool:
@@ -195,6 +194,14 @@ def single_profile(request: Request) -> str | None:
             "two profiles were given", helps=["to compare two: kscope diff --profile A --profile B"]
         )
     return given[0] if given else None
+
+
+def age_of(source: Source) -> str:
+    """How long ago a cluster was read: ", 1 s ago"; "" for a collection, which may be old."""
+    if source.live is None:
+        return ""
+    seconds = time.monotonic() - source.live.read_at
+    return f", {seconds:.0f} s ago"
 
 
 def now() -> str:

@@ -11,7 +11,9 @@ from engine.diagnosis.triage.report import Change, Triage
 from engine.diagnosis.triage.standing import Standing
 from engine.diagnosis.triage.triage import triage
 from kscope.program.asking.reading.narrowing import Narrowing
+from kscope.program.asking.reading.sight import Sight
 from kscope.program.asking.reading.sources import Source, files_and_object, read, stand
+from kscope.program.asking.triage.blind import as_seen, is_proven
 from kscope.program.asking.triage.document import triage_document
 from kscope.program.asking.triage.refusals import first_refusals
 from kscope.program.asking.triage.text import write_triage
@@ -38,6 +40,11 @@ class Triaged:
         """What the files say."""
         return self.standing.evidence
 
+    @property
+    def sight(self) -> Sight:
+        """How far the cluster could be seen."""
+        return Sight.of(self.source)
+
 
 def answer_triage(request: Request, screen: Screen) -> int:
     """Ask, and print the answer; the exit status is 1 if anything is stuck, 3 if that cannot be said."""
@@ -51,21 +58,30 @@ def answer_triage(request: Request, screen: Screen) -> int:
         triaged = _triaged(request, screen, names)
     _say_what_is_not_known(triaged, screen)
     _print(request, screen, triaged)
-    if triaged.found.groups:
+    return _status(triaged)
+
+
+def _status(triaged: Triaged) -> int:
+    """3 where what was not seen may change the answer; what is proven to be stuck is stuck."""
+    found = triaged.found
+    if any(map(is_proven, found.groups)):
         return Status.BAD
-    return Status.UNSEEN if triaged.found.unanswerable else Status.FINE
+    is_open = bool(found.groups or found.unanswerable) or not triaged.sight.is_whole
+    return Status.UNSEEN if is_open else Status.FINE
 
 
 def _triaged(request: Request, screen: Screen, names: list[str]) -> Triaged:
     source = read(request, screen, names)
     standing = stand(source, request)
-    tries = request["changes"] != "none"
+    sight = Sight.of(source)
+    tries = request["changes"] != "none" and sight.has_nodes
     screen.progress("looking for what is stuck, and trying changes")
     found = triage(standing.cluster, standing.evidence, tries_changes=tries)
+    found = as_seen(found, standing.evidence, sight)
     narrowing = Narrowing.of(request, standing.evidence)
     found = _in_order(replace(found, groups=tuple(narrowing.groups(found.groups))))
     pods = {key for group in found.groups if group.kind == "pending" for key in group.pods}
-    messages = first_refusals(standing.cluster, pods, forks_of)
+    messages = first_refusals(standing.cluster, pods if sight.has_nodes else (), forks_of)
     return Triaged(source, standing, found, messages, request.output == "wide")
 
 
@@ -83,7 +99,13 @@ def _price(change: Change) -> tuple[bool, bool]:
 
 def _say_what_is_not_known(triaged: Triaged, screen: Screen) -> None:
     groups, evidence = triaged.found.groups, triaged.evidence
-    if groups and not evidence.has_events and not any(each.since for each in groups):
+    is_live = triaged.source.collection is not None
+    if (
+        groups
+        and not is_live
+        and not evidence.has_events
+        and not any(each.since for each in groups)
+    ):
         screen.note(
             "no times and no Events are in this file, so since when anything waits is not known"
             if len(triaged.source.names) == 1

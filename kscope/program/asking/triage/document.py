@@ -19,13 +19,13 @@ def triage_document(triaged: Triaged) -> dict[str, Any]:
     found = triaged.found
     return document(
         "Triage",
-        complete=True,
+        complete=triaged.sight.is_whole,
         profile=found.profile,
         instant=found.instant or now(),
-        instant_from="files" if found.instant else "import",
+        instant_from=_instant_from(triaged),
         headline=found.headline.rstrip("."),
         counts=_counts(triaged),
-        unseen=[],
+        unseen=triaged.sight.unseen_documents(),
         groups=[_group(triaged, each) for each in found.groups],
         together=_together(found.together, found.groups),
         shared_causes=[each.to_dict() for each in found.shared_causes],
@@ -34,10 +34,17 @@ def triage_document(triaged: Triaged) -> dict[str, Any]:
     )
 
 
+def _instant_from(triaged: Triaged) -> str:
+    """What the instant is: when a cluster was read, the newest time in files, or the time of now."""
+    if triaged.source.collection is not None:
+        return "cluster"
+    return "files" if triaged.found.instant else "import"
+
+
 def _counts(triaged: Triaged) -> dict[str, Any]:
     counts, groups = triaged.evidence.counts, triaged.found.groups
     return {
-        "nodes": counts.get("Node", 0),
+        "nodes": counts.get("Node", 0) if triaged.sight.has_nodes else None,
         "pods": counts.get("Pod", 0),
         "claims": counts.get("PersistentVolumeClaim", 0),
         "held": {

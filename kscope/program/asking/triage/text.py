@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from engine.diagnosis.triage.drawn import NodesByReason
 from engine.diagnosis.triage.report import Change, Group
 from engine.framework.explaining.amounts import format_amount
-from kscope.program.asking.reading.sources import Source
+from kscope.program.asking.reading.sight import Sight, instant_words
 from kscope.program.asking.triage.changes import more_nodes, places_of, sign_of, told, words_of
 from kscope.program.asking.triage.observing import sign_of_group
 from kscope.program.asking.triage.refusals import shared_message, without_preemption
@@ -44,6 +44,7 @@ def write_triage(paper: Paper, triaged: Triaged) -> None:
         paper.line()
         _Card(paper, triaged, group).write(number)
     _write_more(paper, found.groups[MOST_CAUSES:])
+    _write_unseen(paper, triaged)
     for text in (*(each.sentence for each in found.shared_causes), *found.notes):
         paper.line()
         paper.paragraph(text)
@@ -52,20 +53,13 @@ def write_triage(paper: Paper, triaged: Triaged) -> None:
 def where_it_stands(triaged: Triaged) -> str:
     """Counts, version and instant."""
     counts = triaged.evidence.counts
-    parts = [counted(counts.get("Node", 0), "node"), counted(counts.get("Pod", 0), "pod")]
+    nodes = counted(counts.get("Node", 0), "node")
+    parts = [nodes if triaged.sight.has_nodes else "nodes not seen"]
+    parts.append(counted(counts.get("Pod", 0), "pod"))
     claims = counts.get("PersistentVolumeClaim", 0)
     if claims or not triaged.found.groups:
         parts.append(counted(claims, "claim"))
-    return f"{', '.join(parts)} · {triaged.found.profile} · {instant_text(triaged.found.instant, triaged.source)}"
-
-
-def instant_text(instant: str, source: Source) -> str:
-    """How the cluster stands: as its file has it, or frozen at the newest time in it."""
-    files = "file" if len(source.names) == 1 else "files"
-    if not instant:
-        stands = "stands" if files == "file" else "stand"
-        return f"as the {files} {stands}; nothing was played"
-    return f"frozen at {instant[11:]}, the newest time in the {files}; nothing was played"
+    return f"{', '.join(parts)} · {triaged.found.profile} · {instant_words(triaged.source, triaged.found.instant)}"
 
 
 # -- the table ---------------------------------------------------------------------------------------
@@ -246,7 +240,8 @@ class _Card:
 
     def _observed(self) -> None:
         sign = sign_of_group(self._triaged.evidence, self._group)
-        text = self._group.observed or "nothing about it is in the files"
+        where = "was seen" if self._triaged.source.collection else "is in the files"
+        text = self._group.observed or f"nothing about it {where}"
         self._labelled(f"observed {sign}", text)
 
     def _simulated(self) -> None:
@@ -337,13 +332,30 @@ def _write_more(paper: Paper, groups: tuple[Group, ...]) -> None:
         )
 
 
+# -- what could not be seen ----------------------------------------------------------------------------
+
+
+def _write_unseen(paper: Paper, triaged: Triaged) -> None:
+    sight = triaged.sight
+    if sight.is_whole:
+        return
+    rows = [[each.resource, each.tells] for each in sight.missing]
+    rows += [[f"{each.resource} of other namespaces", each.tells] for each in sight.narrowed]
+    paper.line()
+    paper.table([["COULD NOT SEE", "WOULD TELL"], *rows])
+    for place, line in enumerate(sight.read_commands):
+        if not place:
+            paper.line()
+        paper.line(f"{'' if place else 'next':<11}{line}")
+
+
 # -- nothing is stuck --------------------------------------------------------------------------------
 
 
 def _write_nothing(paper: Paper, triaged: Triaged) -> None:
     files, evidence = triaged.source.words, triaged.evidence
     # Without nodes nothing can be called well.
-    open_question = triaged.found.unanswerable
+    open_question = triaged.found.unanswerable or _not_all_seen(triaged)
     style = "bold yellow" if open_question else "bold green"
     paper.paragraph(open_question or "Nothing is stuck.", style=style)
     paper.line(where_it_stands(triaged), "dim")
@@ -351,16 +363,26 @@ def _write_nothing(paper: Paper, triaged: Triaged) -> None:
     paper.table([["LOOKED AT", "FOUND"], *_looked_at(triaged)])
     paper.line()
     paper.paragraph(_OUTSIDE)
-    if not evidence.has_events:
+    is_live = triaged.source.collection is not None
+    if not evidence.has_events and not is_live:
         paper.paragraph("Not in the file: Events. What the kubelets reported last is not known.")
+    _write_unseen(paper, triaged)
     paper.line()
     lines = [f"kscope diff --profile v1.34 --profile v1.36 {files}"]
-    if not evidence.has_events:
+    if is_live:
+        lines = [f"kscope collect --context {triaged.source.collection_context} cluster.tar.gz"]
+    elif not evidence.has_events:
         lines.insert(
             0, f"kubectl get events -A -o yaml > events.yaml; kscope triage {files} events.yaml"
         )
     for place, line in enumerate(lines):
         paper.line(f"{'' if place else 'next':<11}{line}")
+
+
+def _not_all_seen(triaged: Triaged) -> str:
+    if triaged.sight.is_whole:
+        return ""
+    return "Nothing that could be seen is stuck, and not everything could be seen."
 
 
 def _looked_at(triaged: Triaged) -> Iterator[list[str]]:
@@ -379,4 +401,4 @@ def _looked_at(triaged: Triaged) -> Iterator[list[str]]:
     }
     for what, names in kinds.items():
         if not any(counts.get(name) for name in names):
-            yield [what, "none in the file"]
+            yield [what, "none" if triaged.source.collection else "none in the file"]

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.diagnosis.observed.evidence import Evidence
+from engine.diagnosis.observed.evidence import Evidence, is_ready
 from engine.diagnosis.triage.answer import Answer
 from engine.diagnosis.triage.asking import explain_as_it_stands
 from engine.diagnosis.triage.standing import Standing
 from kscope.program.asking.reading.kinds import Found, Named, found_object
+from kscope.program.asking.reading.sight import Sight
 from kscope.program.asking.reading.sources import Source, files_and_object, read, stand
 from kscope.program.asking.triage.refusals import first_refusals
+from kscope.program.asking.why.blind import Blind, blind_of
 from kscope.program.asking.why.document import why_document
 from kscope.program.asking.why.outcomes import Outcome, outcomes_of
 from kscope.program.asking.why.text import write_why
@@ -47,6 +49,16 @@ class Explained:
         return self.standing.evidence
 
     @property
+    def sight(self) -> Sight:
+        """How far the cluster could be seen."""
+        return Sight.of(self.source)
+
+    @property
+    def blind(self) -> Blind | None:
+        """The pod that cannot be decided on, because the nodes were not seen; None for an answer."""
+        return blind_of(self)
+
+    @property
     def is_stuck(self) -> bool:
         """Whether something holds the object."""
         answer, diagnosis = self.answer, self.answer.diagnosis
@@ -71,16 +83,28 @@ def answer_why(request: Request, screen: Screen) -> int:
     with uncollected():
         explained = _explained(request, screen, source, named)
     print_why(request, screen, explained)
-    return Status.BAD if explained.is_stuck else Status.FINE
+    return _status(explained)
+
+
+def _status(explained: Explained) -> int:
+    """3 where what was not seen may change the answer; what is proven to be stuck is stuck."""
+    if explained.blind is not None:
+        return Status.UNSEEN
+    if explained.is_stuck:
+        return Status.BAD
+    raw = explained.evidence.find(explained.found.kind, explained.found.key)
+    is_seen_well = explained.found.kind == "Pod" and raw is not None and is_ready(raw)
+    return Status.FINE if explained.sight.is_whole or is_seen_well else Status.UNSEEN
 
 
 def _explained(request: Request, screen: Screen, source: Source, named: Named) -> Explained:
     standing = stand(source, request)
     cluster, evidence = standing.cluster, standing.evidence
     found = found_object(named, evidence, request["namespace"] or "", source.words)
-    say_what_was_taken(found, screen)
+    if source.live is None:
+        say_what_was_taken(found, screen)
     screen.progress(f"asking about {found.kind.lower()} {found.key}, and trying changes")
-    tries = request["changes"] != "none"
+    tries = request["changes"] != "none" and Sight.of(source).has_nodes
     answer = explain_as_it_stands(
         cluster, evidence, found.kind, found.key, tries_changes=tries, make_forks=forks_of
     )

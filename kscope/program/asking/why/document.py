@@ -15,11 +15,14 @@ def why_document(explained: Explained) -> dict[str, Any]:
     """Unknown is null, none is []; no field is left out."""
     parts = explained.answer.to_dict()
     changes = parts.pop("fixes")
+    if explained.blind is not None:
+        parts |= {"causes": [], "groups": [], "predicted": "", "contradicts": False}
+        changes = []
     instant = parts.pop("instant")
     return document(
         "Why",
-        complete=True,
-        unseen=[],
+        complete=explained.sight.is_whole,
+        unseen=explained.sight.unseen_documents(),
         headline=headline(explained),
         is_stuck=explained.is_stuck,
         instant=instant or None,

@@ -10,8 +10,10 @@ from engine.diagnosis.report import Cause, Check
 from engine.diagnosis.triage.answer import Help
 from engine.framework.explaining.amounts import format_amount
 from engine.objects.manifest_parts import section
+from kscope.program.asking.reading.sight import instant_words
 from kscope.program.asking.triage.observing import AGREE, CONTRADICT, EMPTY, tells
-from kscope.program.asking.triage.text import instant_text, object_words
+from kscope.program.asking.triage.text import object_words
+from kscope.program.asking.why.blind import blind_headline, write_blind
 from kscope.program.speech.paper import Paper
 from kscope.program.speech.words import first_small, folded, natural
 
@@ -29,15 +31,21 @@ _LOSES: Final = "loses data, or ends another pod"
 
 def write_why(paper: Paper, explained: Explained) -> None:
     """The answer for people."""
+    blind = explained.blind
+    if blind is not None:
+        write_blind(paper, explained, blind)
+        return
     _sentence(paper, explained)
     profile = explained.answer.diagnosis.profile
-    at = explained.at or instant_text(explained.answer.instant, explained.source)
+    at = explained.at or instant_words(explained.source, explained.answer.instant)
     paper.line(f"{profile} · {at}", "dim")
     paper.line()
     _observed(paper, explained)
     _simulated(paper, explained)
     _evidence(paper, explained)
     _tried(paper, explained)
+    _assumed(paper, explained)
+    _unseen(paper, explained)
     if not explained.is_stuck:
         paper.line()
         paper.paragraph(_OUTSIDE)
@@ -48,7 +56,9 @@ def write_why(paper: Paper, explained: Explained) -> None:
 
 def headline(explained: Explained) -> str:
     """Object first, then state, then cause."""
-    answer = explained.answer
+    answer, blind = explained.answer, explained.blind
+    if blind is not None:
+        return blind_headline(explained, blind)
     what = f"{explained.found.kind.lower()} {explained.found.key}"
     node = _node(explained)
     if not explained.is_stuck:
@@ -251,6 +261,28 @@ def change_words(helps: Help) -> str:
         return first_small(str(content["text"]))
     names = Fix.__slots__
     return first_small(change_of(Fix(**{name: content[name] for name in names})))
+
+
+# -- what the answer rests on -------------------------------------------------------------------------
+
+
+def _assumed(paper: Paper, explained: Explained) -> None:
+    """The objects that are named and were not there to be read."""
+    if explained.answer.assumed:
+        paper.line()
+    for sentence in explained.answer.assumed:
+        paper.paragraph(sentence, first=_LABEL.format("assumed"))
+
+
+def _unseen(paper: Paper, explained: Explained) -> None:
+    """What could not be seen, and what is not known without it."""
+    sight = explained.sight
+    if sight.is_whole:
+        return
+    rows = [[each.resource, each.tells] for each in sight.missing]
+    rows += [[f"{each.resource} of other namespaces", each.tells] for each in sight.narrowed]
+    paper.line()
+    paper.table([["COULD NOT SEE", "WOULD TELL"], *rows])
 
 
 # -- next --------------------------------------------------------------------------------------------
