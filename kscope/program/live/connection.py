@@ -124,8 +124,8 @@ class Connection:
                 asked.path,
                 "GET",
                 query_params=list(asked.query.items()),
-                header_params={"Accept": asked.accept, "Accept-Encoding": "gzip"},
-                auth_settings=["BearerToken"],
+                header_params={"Accept": asked.accept, "Accept-Encoding": "gzip", **self._token()},
+                auth_settings=[],
                 _preload_content=False,
                 _request_timeout=asked.timeout,
             )
@@ -141,6 +141,19 @@ class Connection:
             raise refusal from refused
         except (urllib3.exceptions.HTTPError, OSError) as problem:
             raise _Again(NotReached(_why(problem))) from problem
+
+
+    def _token(self) -> dict[str, str]:
+        """The token of the user, renewed where it is over.
+
+        Its place among the client's settings differs between versions: since 36 its kubeconfig puts it
+        where its requests do not look.
+        """
+        configuration = self._client.configuration
+        names = ("authorization", "BearerToken")
+        found = (configuration.get_api_key_with_prefix(each) for each in names)
+        token = next(filter(None, found), "")
+        return {"Authorization": str(token)} if token else {}
 
 
 class _Again(Exception):

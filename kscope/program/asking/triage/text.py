@@ -118,7 +118,7 @@ def _each_of(found: NodesByReason, *, is_short: bool) -> str:
     """All nodes of a reason: "each of 6 general nodes", where their names begin alike."""
     if is_short:
         return f"{found.count:,} nodes"
-    first = {name.partition("-")[0] for name in found.nodes}
+    first = {name.partition("-")[0] for name in found.nodes} - {"node"}
     kind = f"{first.pop()} " if len(first) == 1 and "-" in found.nodes[0] else ""
     return f"each of {found.count:,} {kind}nodes"
 
@@ -214,14 +214,16 @@ class _Card:
         return [*group.pods, *group.claims, *nodes, *group.objects, *group.namespaces]
 
     def _nodes(self) -> None:
-        for place, each in enumerate(_looked_at_nodes(self._group)):
+        rows = _looked_at_nodes(self._group)
+        width = max((len(f"{each.count:,}") for each in rows), default=1) + 2
+        for place, each in enumerate(rows):
             label = _LABEL.format("" if place else "nodes")
             reason = each.reason + (f": {_detail(each)}" if _detail(each) else "")
             names = ", ".join(each.nodes) if self._triaged.is_wide else folded(each.nodes)
             more = each.count - len(each.nodes)
             names += f" and {more:,} more" if more else ""
             style = "bold" if each.is_closest else ""
-            self._node_row(f"{label}{each.count:<3}", reason, names, style)
+            self._node_row(f"{label}{each.count:<{max(width, 3)},}", reason, names, style)
 
     def _node_row(self, first: str, reason: str, names: str, style: str) -> None:
         text = f"{reason.ljust(_REASON_WIDTH)}  {names}"
