@@ -110,7 +110,8 @@ def _explained(request: Request, screen: Screen, source: Source, named: Named) -
     )
     if answer is None:
         raise ProgramError(f"no {found.kind.lower()} {found.key} in {source.words}")
-    messages = first_refusals(cluster, [found.key] if found.kind == "Pod" else (), forks_of)
+    asked = [found.key] if found.kind == "Pod" and Sight.of(source).has_nodes else ()
+    messages = first_refusals(cluster, asked, forks_of)
     outcomes = outcomes_of(cluster, found, answer, forks_of) if tries else {}
     message = messages.get(found.key, "")
     return Explained(source, standing, found, answer, message, outcomes, request.output == "wide")
