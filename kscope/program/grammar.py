@@ -60,6 +60,8 @@ _FLAGS: Final = (
     Flag("read", "KINDS"),
     Flag("secrets"),
     Flag("user", "NAME"),
+    Flag("server", "ADDRESS"),
+    Flag("fork", "FILE"),
     Flag("nodes", "LIST"),
     Flag("profile", "VERSION", choices=PROFILES, noun="profile", repeats=True),
     Flag("namespace", "NAME", "n"),
@@ -152,6 +154,13 @@ _COMMANDS: Final = (
         outputs=EXPORTS,
     ),
     Command("collect", (*_CLUSTER, "namespace"), operands=("files",)),
+    Command(
+        "follow",
+        (
+            *(*_CLUSTER, "profile", "namespace", "all-namespaces", "selector", "output", "json"),
+            *("server", "fork"),
+        ),
+    ),
     Command("rbac", (*_CLUSTER, "namespace", "secrets", "user", "output", "json")),
     Command("account", hands_over=True, operands=("create", "role", "password", "list")),
     Command("kubeconfig", hands_over=True),

@@ -18,6 +18,12 @@ def _collect(request: Request, screen: Screen) -> int:
     return answer_collect(request, screen)
 
 
+def _follow(request: Request, screen: Screen) -> int:
+    from kscope.program.acting.follow.answer import answer_follow
+
+    return answer_follow(request, screen)
+
+
 def _rbac(request: Request, screen: Screen) -> int:
     from kscope.program.acting.rbac import answer_rbac
 
@@ -45,6 +51,7 @@ def _managed(request: Request, screen: Screen) -> int:
 ANSWERS = {
     "up": _up,
     "collect": _collect,
+    "follow": _follow,
     "rbac": _rbac,
     "versions": _versions,
     "completion": _completion,

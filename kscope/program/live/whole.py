@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from engine.input.formats.collection import Collection, SeenKind, read_of
+from engine.input.load_result import LoadResult
+from engine.input.loader import load_files
+from engine.input.options import IntakeOptions
+from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.program.grammar import Request
 from kscope.program.live.connection import Connection
-from kscope.program.live.files import collection_of
+from kscope.program.live.files import collection_of, files_of
 from kscope.program.live.kinds import kinds_named
 from kscope.program.live.kubeconfig import context_named
 from kscope.program.live.plans import Wish, whole_plan
@@ -86,6 +90,13 @@ def read_plan(screen: Screen, cluster: Cluster, plan: list[Wish], asked: str) ->
     traffic = cluster.connection.traffic
     collection = collection_of(cluster, picture, asked)
     return Live(collection, picture, traffic.requests, traffic.bytes, time.monotonic())
+
+
+def loaded_of(live: Live, nodes: str) -> LoadResult:
+    """What was read as the loader has it, with the nodes of --nodes. Raises OptionFault."""
+    options = IntakeOptions.read({"nodes": nodes, "watch": "newest"})
+    files = files_of(live.collection, live.picture)
+    return load_files(files, check=check_setup, options=options)
 
 
 # -- what could not be seen ---------------------------------------------------------------------------

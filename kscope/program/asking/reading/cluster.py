@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.input.load_result import LoadResult
-from engine.input.loader import load_files
-from engine.input.options import IntakeOptions
-from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.program.asking.reading.kinds import KIND_OF_WORD, Named
 from kscope.program.grammar import Request
-from kscope.program.live.files import files_of
 from kscope.program.live.kinds import KINDS, ReadKind, kinds_named
 from kscope.program.live.plans import plan_of
 from kscope.program.live.reader import Manifest
@@ -30,13 +25,6 @@ def read_about(request: Request, screen: Screen, cluster: Cluster, named: Named)
     namespace = manifest["metadata"].get("namespace")
     key = f"{namespace}/{named.own_name}" if namespace else named.own_name
     return read_plan(screen, cluster, plan, f"{own.kind.lower()}/{key}")
-
-
-def loaded_of(live: Live, nodes: str) -> LoadResult:
-    """What was read as the loader has it, with the nodes of --nodes. Raises OptionFault."""
-    options = IntakeOptions.read({"nodes": nodes, "watch": "newest"})
-    files = files_of(live.collection, live.picture)
-    return load_files(files, check=check_setup, options=options)
 
 
 # -- the object that is asked about -------------------------------------------------------------------

@@ -18,11 +18,17 @@ from engine.run_file.checking import check_play
 from engine.run_file.contents import RunFile, RunFileError
 from engine.run_file.reading import read_run_file
 from engine.scheduler.configuration.scenario_schedulers import check_setup
-from kscope.program.asking.reading.cluster import loaded_of, read_about
+from kscope.program.asking.reading.cluster import read_about
 from kscope.program.asking.reading.kinds import Named
 from kscope.program.grammar import COMMANDS, Request
 from kscope.program.live.kubeconfig import context_names
-from kscope.program.live.whole import Live, cluster_of, read_whole, say_what_was_hidden
+from kscope.program.live.whole import (
+    Live,
+    cluster_of,
+    loaded_of,
+    read_whole,
+    say_what_was_hidden,
+)
 from kscope.program.speech.errors import ProgramError
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, several
