@@ -150,9 +150,6 @@ _COMMANDS: Final = (
         operands=("files",),
         outputs=EXPORTS,
     ),
-        operands=("files",),
-        outputs=EXPORTS,
-    ),
     Command("collect", (*_CLUSTER, "namespace"), operands=("files",)),
     Command(
         "follow",

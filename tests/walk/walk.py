@@ -150,9 +150,7 @@ class Walker:
                 self._note("error", place, run, self.page.url, error)
             self.errors.clear()
             new = self.report.findings[before:]
-            self.say(
-                f"{run.demo}: {place.name}, {len(new)} findings, {self.report.visits} visits"
-            )
+            self.say(f"{run.demo}: {place.name}, {len(new)} findings, {self.report.visits} visits")
             # A walk takes hours, and what it finds first can be mended meanwhile.
             for first, times in Report(new).kinds():
                 self.say(f"  {first} ({times} times)")

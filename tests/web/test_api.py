@@ -393,7 +393,11 @@ def test_an_object_keeps_fields_that_nobody_reads(client: Client, driven: Run) -
 
 def test_the_schema_names_every_resource(client: Client) -> None:
     text = client.get("/api/v1/schema/").content.decode()
-    for path in ("/api/v1/runs/", "/api/v1/runs/{run_id}/events/", "/api/v1/runs/{run_id}/commands/"):
+    for path in (
+        "/api/v1/runs/",
+        "/api/v1/runs/{run_id}/events/",
+        "/api/v1/runs/{run_id}/commands/",
+    ):
         assert path in text
 
 

@@ -93,7 +93,9 @@ def read_collection(raw: Manifest, report: Report) -> Collection | None:
     if not isinstance(kinds, list) or len(cast("list[Any]", kinds)) > _MOST_KINDS:
         report.add(("kinds",), kinds, f"expected a list of at most {_MOST_KINDS} kinds")
         return None
-    found = [_seen(each, ("kinds", place), report) for place, each in enumerate(cast("list[Any]", kinds))]
+    found = [
+        _seen(each, ("kinds", place), report) for place, each in enumerate(cast("list[Any]", kinds))
+    ]
     if len(report.problems) > before:
         return None
     return Collection(**texts, kinds=tuple(each for each in found if each is not None))

@@ -142,7 +142,6 @@ class Connection:
         except (urllib3.exceptions.HTTPError, OSError) as problem:
             raise _Again(NotReached(_why(problem))) from problem
 
-
     def _token(self) -> dict[str, str]:
         """The token of the user, renewed where it is over.
 

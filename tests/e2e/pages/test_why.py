@@ -323,7 +323,9 @@ def test_an_answer_is_for_the_event_shown(page: Page) -> None:
     steps = [{"at": "5s", "delete": "claim/shop/data"}]
     objects = [node("n"), claim("data"), volume("pv")]
     run = finished_run(page, "why-past", cluster_file("why-past", *objects, steps=steps))
-    events = page.request.get(f"/api/v1/runs/{run}/events/?kind=ClaimDeleted&limit=1").json()["items"]
+    events = page.request.get(f"/api/v1/runs/{run}/events/?kind=ClaimDeleted&limit=1").json()[
+        "items"
+    ]
     page.goto(f"/runs/{run}/volumes/?volume=pv&seq={events[0]['seq'] - 1}")
     card = asked(page)
     expect(card).to_contain_text("Nothing is wrong with PersistentVolume pv.", timeout=PATIENCE_MS)

@@ -82,7 +82,10 @@ class ApiProxy:
         resource = next((each for each in parts if each in {*self.forbidden, *self.namespaced}), "")
         if not asked.is_list or not resource:
             return ""
-        if resource in self.namespaced and f"/namespaces/{self.namespaced[resource]}/" in asked.path:
+        if (
+            resource in self.namespaced
+            and f"/namespaces/{self.namespaced[resource]}/" in asked.path
+        ):
             return ""
         return f'{resource} is forbidden: User "{USER}" cannot list resource "{resource}"'
 
@@ -129,7 +132,13 @@ class ApiProxy:
 def _status(
     code: int, reason: str, message: str, headers: dict[str, str] | None = None
 ) -> tuple[int, dict[str, str], bytes]:
-    body = {"kind": "Status", "apiVersion": "v1", "code": code, "reason": reason, "message": message}
+    body = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "code": code,
+        "reason": reason,
+        "message": message,
+    }
     found = {"Content-Type": "application/json", **(headers or {})}
     return code, found, json.dumps(body).encode()
 

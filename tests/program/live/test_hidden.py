@@ -233,7 +233,12 @@ def test_rbac_prints_what_is_read_and_no_more(kscope: Program) -> None:
     said = kscope("rbac")
     (role,) = yaml.safe_load_all(said.out)
     assert role == manifests([each for each in KINDS if each.kind != "Secret"], "")[0]
-    granted = {(group, name) for rule in role["rules"] for group in rule["apiGroups"] for name in rule["resources"]}
+    granted = {
+        (group, name)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for name in rule["resources"]
+    }
     assert granted == {(each.group, each.resource) for each in KINDS} - {("", "secrets")}
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
     with_secrets = yaml.safe_load(kscope("rbac", "--secrets").out)
@@ -285,7 +290,10 @@ def test_a_message_is_taken_apart_by_reason() -> None:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("node(s) had untolerated taint {gpu: present}", "have the taint {gpu: present}, which the pod does not tolerate"),
+        (
+            "node(s) had untolerated taint {gpu: present}",
+            "have the taint {gpu: present}, which the pod does not tolerate",
+        ),
         ("node(s) were unschedulable", "are cordoned"),
         ("Too many pods", "hold as many pods as they may"),
         ("node(s) had a rule of their own", 'were refused: "node(s) had a rule of their own"'),

@@ -106,7 +106,8 @@ def test_the_narrow_reading_answers_as_the_whole(incident: dict[str, Any]) -> No
     asked = next(
         each
         for each in manifests
-        if (each["kind"], f"{_namespace(each)}/{each['metadata']['name']}".lstrip("/")) == (kind, key)
+        if (each["kind"], f"{_namespace(each)}/{each['metadata']['name']}".lstrip("/"))
+        == (kind, key)
     )
     own = next(each for each in KINDS if each.kind == kind)
     at = loaded.newest or _NOON

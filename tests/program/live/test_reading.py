@@ -42,7 +42,9 @@ def test_triage_of_a_cluster_is_that_of_its_file(
     of_file = _document(kscope("triage", "prod-eu.yaml", "-o", "json"))
     assert found["headline"] == of_file["headline"]
     assert found["counts"] == of_file["counts"]
-    assert [each["pods"] for each in found["groups"]] == [each["pods"] for each in of_file["groups"]]
+    assert [each["pods"] for each in found["groups"]] == [
+        each["pods"] for each in of_file["groups"]
+    ]
     assert (found["complete"], found["unseen"], found["instant_from"]) == (True, [], "cluster")
 
 
@@ -68,7 +70,9 @@ def test_a_collection_gives_the_answer_of_its_cluster(
     said = _said(kscope, config, "collect", "--context", "prod", str(file))
     assert said.status == 0
     text = " ".join(said.err.split())
-    assert re.search(r"wrote \S+prod\.tar\.gz \(34 kinds, 122 objects, [\d.]+ KiB; nothing was", text)
+    assert re.search(
+        r"wrote \S+prod\.tar\.gz \(34 kinds, 122 objects, [\d.]+ KiB; nothing was", text
+    )
     live = _document(_said(kscope, config, *TRIAGE, "-o", "json"))
     again = _document(kscope("triage", str(file), "-o", "json"))
     live["instant"] = again["instant"]

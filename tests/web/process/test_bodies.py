@@ -27,7 +27,9 @@ MIB = 1_048_576
 class Sender:
     """A client with a body of *size* bytes: what was taken of it, and what was answered."""
 
-    def __init__(self, size: int, *, path: str = "/api/v1/scenarios/", method: str = "POST") -> None:
+    def __init__(
+        self, size: int, *, path: str = "/api/v1/scenarios/", method: str = "POST"
+    ) -> None:
         self.size = size
         self.taken = 0
         self.comes = asyncio.Event()

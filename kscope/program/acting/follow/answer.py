@@ -19,7 +19,15 @@ from engine.objects.selectors import Requirement
 from kscope.program.acting.collect import pack
 from kscope.program.acting.follow.mirror import Mirror
 from kscope.program.acting.follow.run import HOME, FollowingRun, begin_run
-from kscope.program.acting.follow.verdicts import ALIKE, OTHER, TIE, Verdict, placed, refusal_of, waits
+from kscope.program.acting.follow.verdicts import (
+    ALIKE,
+    OTHER,
+    TIE,
+    Verdict,
+    placed,
+    refusal_of,
+    waits,
+)
 from kscope.program.acting.follow.watching import Change, Lost, News, Relisted, Watcher
 from kscope.program.grammar import Request
 from kscope.program.live.files import collection_of, files_of
@@ -138,7 +146,9 @@ class Following:
             self._held[each.kind] = {_key(one): one for one in each.items}
         self._say_what_is_in_step()
         if not self.request.output:
-            self.screen.write("".join(name.ljust(width) for name, width in _COLUMNS).rstrip() + "\n")
+            self.screen.write(
+                "".join(name.ljust(width) for name, width in _COLUMNS).rstrip() + "\n"
+            )
         for pod in list(self.mirror.pods_that_wait()):
             if self.chosen.admits(pod):
                 self._tell(waits(pod, refusal_of(pod), self.mirror.decision(pod)), is_new=False)
@@ -240,7 +250,9 @@ class Following:
         cells = [self.chosen.name_of(verdict.pod), verdict.kscope, verdict.scheduler]
         widths = [width for _, width in _COLUMNS[2:]]
         text = "  ".join(cell.ljust(width - 2) for cell, width in zip(cells, widths, strict=True))
-        score = f"  score {verdict.score}" if self.request.output == "wide" and verdict.score else ""
+        score = (
+            f"  score {verdict.score}" if self.request.output == "wide" and verdict.score else ""
+        )
         self._line(verdict.state, f"{text}  {verdict.sign}{score}")
 
     def _line(self, state: str, text: str) -> None:
@@ -261,9 +273,7 @@ class Following:
         )
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         picture = replace(self.live.picture, lists=lists, read_at=now)
-        live = replace(
-            self.live, picture=picture, collection=collection_of(self.cluster, picture)
-        )
+        live = replace(self.live, picture=picture, collection=collection_of(self.cluster, picture))
         try:
             Path(name).write_bytes(archive_of(live))
         except OSError as problem:
@@ -278,14 +288,20 @@ class Following:
         number = sum(self.counts.values())
         parts = [
             f"{self.counts[sign]} {words}"
-            for sign, words in ((ALIKE, "alike"), (TIE, "another node of a tie"), (OTHER, "otherwise"))
+            for sign, words in (
+                (ALIKE, "alike"),
+                (TIE, "another node of a tie"),
+                (OTHER, "otherwise"),
+            )
             if self.counts[sign]
         ]
         told = f": {', '.join(parts)}" if parts else ""
         kept = f" Run {self.run.number} is kept." if self.run is not None else ""
         self.screen.did(f"{counted(number, 'pod')} decided since {self._began}{told}.{kept}")
         self._say_what_was_refused()
-        waiting = next((pod for pod in self.mirror.pods_that_wait() if self.chosen.admits(pod)), None)
+        waiting = next(
+            (pod for pod in self.mirror.pods_that_wait() if self.chosen.admits(pod)), None
+        )
         if waiting is not None:
             context = self.live.collection.context
             self.screen.did(
@@ -326,5 +342,3 @@ def _key(manifest: Manifest) -> str:
     metadata = manifest["metadata"]
     namespace = metadata.get("namespace")
     return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
-
-

@@ -98,8 +98,12 @@ class Mirror:
         return done
 
     def _delete(self, entity: str) -> None:
-        self._apply({"verb": "patch", "object": entity, "patch": {"metadata": {"finalizers": None}}})
-        self._apply({"verb": "delete", "object": entity, "grace_seconds": 0, "propagation": "Orphan"})
+        self._apply(
+            {"verb": "patch", "object": entity, "patch": {"metadata": {"finalizers": None}}}
+        )
+        self._apply(
+            {"verb": "delete", "object": entity, "grace_seconds": 0, "propagation": "Orphan"}
+        )
 
     def _apply(self, body: dict[str, Any]) -> str:
         """Carry a command out; "" or why it was refused."""

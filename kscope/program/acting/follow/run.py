@@ -54,7 +54,11 @@ class FollowingRun:
             for each in commands:
                 try:
                     answer = _asked(
-                        self.server, self.token, "POST", f"/api/runs/{self.number}/commands/", json=each
+                        self.server,
+                        self.token,
+                        "POST",
+                        f"/api/runs/{self.number}/commands/",
+                        json=each,
                     )
                 except requests.RequestException as problem:
                     self.lost = str(problem)
@@ -75,7 +79,9 @@ def begin_run(request: Request, name: str, archive: bytes) -> FollowingRun | Non
     server, token = (named or HOME).rstrip("/"), os.environ.get("KSCOPE_TOKEN") or ""
     try:
         files = [("files", (f"{name}.tar.gz", archive))]
-        scenario = _asked(server, token, "POST", "/api/scenarios/", files=files, data={"name": name})
+        scenario = _asked(
+            server, token, "POST", "/api/scenarios/", files=files, data={"name": name}
+        )
         _check(server, scenario)
         body = {"scenario": scenario.json()["id"], "play": False}
         run = _asked(server, token, "POST", "/api/runs/", json=body)
@@ -110,5 +116,3 @@ def _check(server: str, answer: Any) -> None:
     except ValueError:
         why = f"HTTP {answer.status_code}"
     raise ProgramError(f"the kscope at {server}/ refuses: {why}", status=Status.UNSEEN)
-
-

@@ -11,7 +11,9 @@ from engine.objects.pods.conditions import condition_of
 from engine.scheduler.cycle.shadow.trials import Decided, is_same_refusal
 
 ALIKE, OTHER, UNKNOWN, TIE = "=", "≠", "?", "≠ tie"
-_REASONS: Final = re.compile(r"\d+/\d+ nodes are available: (?P<reasons>.*?)(?:\. |\.?$)", re.DOTALL)
+_REASONS: Final = re.compile(
+    r"\d+/\d+ nodes are available: (?P<reasons>.*?)(?:\. |\.?$)", re.DOTALL
+)
 _REASON: Final = re.compile(r"(?P<count>\d+) (?P<text>(?:(?!, \d+ ).)+)", re.DOTALL)
 _WORDS: Final = re.compile(r"^node\(s\) (?:had |were |didn't match |didn't )?")
 _MOST: Final = 2
@@ -102,10 +104,16 @@ def refusal_of(pod: Pod) -> str:
 def short(message: str) -> str:
     """A message for a table: "Insufficient memory on 6, untolerated taint on 2"."""
     match = _REASONS.search(message)
-    found = [(int(each["count"]), each["text"]) for each in _REASON.finditer(match["reasons"])] if match else []
+    found = (
+        [(int(each["count"]), each["text"]) for each in _REASON.finditer(match["reasons"])]
+        if match
+        else []
+    )
     if not found:
         return message.partition(". ")[0].rstrip(".") or "not known"
     found.sort(key=lambda each: -each[0])
-    told = [f"{_WORDS.sub('', text).partition(' {')[0]} on {count}" for count, text in found[:_MOST]]
+    told = [
+        f"{_WORDS.sub('', text).partition(' {')[0]} on {count}" for count, text in found[:_MOST]
+    ]
     more = f", {len(found) - _MOST} more" if len(found) > _MOST else ""
     return f"{', '.join(told)}{more}"
