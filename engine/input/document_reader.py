@@ -94,7 +94,7 @@ class DocumentReader:
         is_typed = all(isinstance(each, dict) and (base or "kind" in each) for each in raw)
         if raw and is_typed:
             for index, item in enumerate(raw):
-                self._item(item, (index,), base, spot, report)
+                self.item(item, (index,), base, spot, report)
         elif spot.is_found:
             self._skip(spot, _NO_KINDS if raw else "it is an empty list")
         else:
@@ -109,8 +109,8 @@ class DocumentReader:
             for key, (item_kind, version) in _SNAPSHOT.items():
                 self._items(document, key, spot, report, {"apiVersion": version, "kind": item_kind})
             self._snapshot_configuration(spot, manifest.get(_CONFIGURATION), report)
-        elif isinstance(kind, str) and _is_list(kind, manifest):
-            self._items(document, "items", spot, report, _base(kind, manifest))
+        elif isinstance(kind, str) and is_list(kind, manifest):
+            self._items(document, "items", spot, report, item_base(kind, manifest))
         elif kind == "Scenario" and str(manifest.get("apiVersion")).startswith("kscope.dev/"):
             self._scenario(manifest, (), report, recording=False)
         elif is_collection(manifest):
@@ -174,17 +174,17 @@ class DocumentReader:
             line = lines[index] if index < len(lines) else 0
             there = replace(spot, origin=replace(spot.origin, line=line))
             item = with_ends(item) if key == "initial" else item
-            self._item(item, (key, index), base, there, report)
+            self.item(item, (key, index), base, there, report)
 
-    def _item(self, item: Any, path: Path, base: Manifest, spot: Spot, report: Report) -> None:
-        """An object of a list, or a list within it."""
+    def item(self, item: Any, path: Path, base: Manifest, spot: Spot, report: Report) -> None:
+        """Read an object of a list, or a list within it; *base* is what it says of all its items."""
         if isinstance(item, dict) and base:
             item = base | cast("Manifest", item)
         found = cast("Manifest", item) if isinstance(item, dict) else {}
         kind, inner = found.get("kind"), found.get("items")
-        if isinstance(kind, str) and _is_list(kind, found) and isinstance(inner, list):
+        if isinstance(kind, str) and is_list(kind, found) and isinstance(inner, list):
             for index, each in enumerate(cast("list[Any]", inner)):
-                self._item(each, (*path, "items", index), _base(kind, found), spot, report)
+                self.item(each, (*path, "items", index), item_base(kind, found), spot, report)
             return
         self.collected.take(item, path, spot.origin, report, is_lenient=spot.is_found)
 
@@ -229,7 +229,7 @@ class DocumentReader:
                     check(body, where, report)
 
 
-def _base(kind: str, manifest: Manifest) -> Manifest:
+def item_base(kind: str, manifest: Manifest) -> Manifest:
     """What the items of a list of one kind are, where they do not say it themselves."""
     item_kind = kind.removesuffix("List")
     return {"kind": item_kind, "apiVersion": manifest.get("apiVersion")} if item_kind else {}
@@ -241,7 +241,8 @@ def _step_cleaned(step: Manifest) -> Manifest:
     return clean_command(step)
 
 
-def _is_list(kind: str, manifest: Manifest) -> bool:
+def is_list(kind: str, manifest: Manifest) -> bool:
+    """Whether something of this kind is a list of objects."""
     return kind == "List" or (kind.endswith("List") and "items" in manifest)
 
 

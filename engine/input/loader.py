@@ -9,8 +9,9 @@ listed. docs/scenario-format.md has the formats.
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 from typing import Any, cast
@@ -22,6 +23,8 @@ from engine.input.assembly import Assembly, Place
 from engine.input.collected import Collected
 from engine.input.collected import check as check_object
 from engine.input.document_reader import DocumentReader
+from engine.input.files.noting import MOST_PROBLEMS, Notes
+from engine.input.files.streamed import StreamedFile
 from engine.input.formats.watches import Version, versions_of
 from engine.input.header.expectations import Expectation
 from engine.input.instants import is_dated, newest_of, was_stored
@@ -35,7 +38,13 @@ from engine.input.load_result import (
     SetupCheck,
 )
 from engine.input.options import IntakeOptions
-from engine.input.sources.archives import ArchiveError, is_archive, members
+from engine.input.sources.archives import (
+    ArchiveError,
+    ArchiveLimits,
+    Member,
+    is_archive,
+    members,
+)
 from engine.input.sources.bundles import bundle_of, without_logs
 from engine.input.sources.folders import TooManyFiles, files_below
 from engine.input.sources.foreign import (
@@ -47,7 +56,9 @@ from engine.input.sources.foreign import (
     names_a_type,
 )
 from engine.input.sources.runs import IS_A_RUN, is_run_file
-from engine.input.unknown_fields import LONGEST_WITH_LINES, UnknownFields
+from engine.input.streams.reader import pieces_of
+from engine.input.streams.window import Window
+from engine.input.unknown_fields import UnknownFields
 from engine.objects.documents import (
     Document,
     DocumentError,
@@ -57,12 +68,14 @@ from engine.objects.documents import (
     read_documents,
     read_path,
     show_path,
-    too_large,
+    too_large_packed,
+    too_large_stream,
+    too_large_whole,
 )
 from engine.objects.unmodelled import OPTIONAL, left_out
 from engine.objects.values.shown import shown
 
-_MAX_PROBLEMS = 200
+_HEAD = 4096  # bytes by which a file is recognised
 STDIN = "-"
 
 _EMPTY = (
@@ -84,35 +97,45 @@ def _expectations(
     return list(zip(found, origins, strict=True))
 
 
+# Told how far the reading of a file is: its name, the bytes read, and how many it has (0: unknown).
+Progress = Callable[[str, int, int], None]
+
+
 def load_paths(
     paths: Iterable[FilePath],
     limits: Limits | None = None,
     *,
     check: SetupCheck | None = None,
     options: IntakeOptions | None = None,
+    progress: Progress | None = None,
 ) -> LoadResult:
     """Read and check files and folders on disk, and `-`, the standard input.
 
     A file over the limit is refused by its size, unread. Raises OSError for what cannot be read.
     """
-    loader, limits = Loader(check, options), limits or Limits()
+    loader, tell = Loader(check, options, limits), progress or _no_progress
     given = list(paths)
     for path in given:
         if str(path) == STDIN:
-            loader.read("stdin", sys.stdin.buffer.read(limits.bytes + 1), limits)
+            for done in loader.stream("stdin", Window(sys.stdin.buffer)):
+                tell("stdin", done, 0)
         elif path.is_dir():
-            _read_folder(loader, path, limits)
+            _read_folder(loader, path, tell)
         else:
-            _read_path(loader, path, limits, is_alone=len(given) == 1)
+            _read_path(loader, path, tell, is_alone=len(given) == 1)
     return loader.finish()
 
 
-def _read_folder(loader: Loader, folder: FilePath, limits: Limits) -> None:
+def _no_progress(name: str, done: int, size: int) -> None:
+    """Nobody looks."""
+
+
+def _read_folder(loader: Loader, folder: FilePath, tell: Progress) -> None:
     names: list[str] = []
     try:
         for path in files_below(folder):
             names.append(path.relative_to(folder).as_posix())
-            _read_path(loader, path, limits, is_alone=False, is_found=True)
+            _read_path(loader, path, tell, is_alone=False, is_found=True)
     except TooManyFiles as error:
         loader.refuse(str(folder), str(error))
         return
@@ -120,20 +143,12 @@ def _read_folder(loader: Loader, folder: FilePath, limits: Limits) -> None:
 
 
 def _read_path(
-    loader: Loader, path: FilePath, limits: Limits, *, is_alone: bool, is_found: bool = False
+    loader: Loader, path: FilePath, tell: Progress, *, is_alone: bool, is_found: bool = False
 ) -> None:
     with path.open("rb") as file:
-        head = file.read(4096)
-        fault = "" if is_alone or is_archive(head) else name_fault(path.name, head)
-        # One byte over the limit is enough to know, even without a size (a pipe).
-        size = path.stat().st_size
-        if fault:
-            loader.skip(str(path), fault)
-        elif size > limits.bytes:
-            loader.refuse(str(path), too_large(size, limits))
-        else:
-            data = head + file.read(limits.bytes + 1 - len(head))
-            loader.read(str(path), data, limits, is_found=is_found)
+        window = Window(file, path.stat().st_size)
+        for done in loader.given(str(path), window, is_alone=is_alone, is_found=is_found):
+            tell(str(path), done, window.total)
 
 
 def load_files(
@@ -144,9 +159,10 @@ def load_files(
     options: IntakeOptions | None = None,
 ) -> LoadResult:
     """Read and check files of (name, content)."""
-    loader = Loader(check, options)
+    loader = Loader(check, options, limits)
     for name, data in files:
-        loader.read(name, data, limits or Limits())
+        for _ in loader.stream(name, Window(io.BytesIO(data), len(data))):
+            pass
     return loader.finish()
 
 
@@ -157,13 +173,18 @@ class Loader:
     """
 
     def __init__(
-        self, check: SetupCheck | None = None, options: IntakeOptions | None = None
+        self,
+        check: SetupCheck | None = None,
+        options: IntakeOptions | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self._result = LoadResult()
+        self._limits = limits or Limits()
         self._options = options or IntakeOptions()
         self._check_setup = check
         self._unknown_fields = UnknownFields()
         self._lessons = LoadedLessons()
+        self._notes = Notes(self._result, self._unknown_fields)
         self._collected = Collected(self._result, self._options, self._unknown_fields)
         self._reader = DocumentReader(self._result, self._collected, self._lessons)
         # Where the scheduler's configuration and the scenario's spec stand.
@@ -172,21 +193,48 @@ class Loader:
             self._result, self._collected, self._reader, self._options, self._places
         )
 
-    def read(self, name: str, data: bytes, limits: Limits, *, is_found: bool = False) -> None:
-        """Read one file, or the files of an archive.
+    def given(
+        self, name: str, window: Window, *, is_alone: bool, is_found: bool = False
+    ) -> Iterator[int]:
+        """Read one of the files that came together, as `stream` does; some are not looked into."""
+        head = window.look(_HEAD)
+        fault = "" if is_alone or is_archive(head) else name_fault(name, head)
+        if fault:
+            self.skip(name, fault)
+        else:
+            yield from self.stream(name, window, is_found=is_found)
 
-        What *is_found* in a folder or an archive, and not named by a person, may be no manifest.
+    def stream(self, name: str, window: Window, *, is_found: bool = False) -> Iterator[int]:
+        """Read one file, or the files of an archive; yields now and then how many bytes are read.
+
+        A large list of objects is read item by item. What *is_found* in a folder or an archive, and
+        not named by a person, may be no manifest.
         """
-        if is_run_file(data):
+        if window.total > self._limits.stream_bytes:
+            self.refuse(name, too_large_stream(self._limits.stream_bytes))
+            return
+        if is_run_file(window.look(_HEAD)):
             self.refuse(name, IS_A_RUN)
             return
-        if is_archive(data):
-            self._archive(name, data, limits)
+        if is_archive(window.look(_HEAD)):
+            yield from self._archive(name, window)
             return
+        is_large = window.hold(self._options.whole_bytes)
+        pieces = pieces_of(window, self._limits) if is_large else None
+        if pieces is not None:
+            self._result.files.setdefault(name, FileContents())
+            file = StreamedFile(name, window, self._reader, self._notes, is_found)
+            yield from file.take(pieces, self._limits.stream_bytes)
+        elif window.total > self._limits.bytes or window.hold(self._limits.bytes + 1):
+            self.refuse(name, too_large_whole(window.total, self._limits))
+        else:
+            self._read(name, window.take(window.size), is_found=is_found)
+
+    def _read(self, name: str, data: bytes, *, is_found: bool) -> None:
         contents = self._result.files.setdefault(name, FileContents())
         contents.bytes = len(data)
         try:
-            documents = read_documents(name, without_logs(data), limits)
+            documents = read_documents(name, without_logs(data), self._limits)
         except DocumentError as error:
             self._unreadable(name, data, error, is_found=is_found)
             return
@@ -203,7 +251,7 @@ class Loader:
             self._document(name, data, document, report, is_found=is_found)
             if report.problems or report.unknown:
                 reports.append((document, report))
-        self._note(name, data, reports)
+        self._notes.of_documents(name, data, reports)
         self._lessons.note_lines(name, data)
 
     def refuse(self, name: str, message: str) -> None:
@@ -220,26 +268,33 @@ class Loader:
         if found:
             self._result.sources[name] = found
 
-    def _archive(self, name: str, data: bytes, limits: Limits) -> None:
+    def _archive(self, name: str, window: Window) -> Iterator[int]:
         names: list[str] = []
+        data = window.rest(self._limits.bytes)
         try:
-            for each in members(name, data):
-                where = f"{name}/{each.name}"
+            if len(data) > self._limits.bytes:
+                raise ArchiveError(too_large_packed(self._limits))
+            for each in members(name, data, ArchiveLimits(bytes=self._limits.stream_bytes)):
                 names.append(each.name)
-                fault = each.why or name_fault(each.name, each.data)
-                if PurePosixPath(each.name).name.startswith("."):
-                    continue
-                if fault:
-                    self.skip(where, fault)
-                elif is_archive(each.data):
-                    self.skip(where, "archives within archives are not read")
-                else:
-                    self.read(where, each.data, limits, is_found=True)
+                yield from self._member(f"{name}/{each.name}", each)
         except ArchiveError as error:
             self.refuse(name, str(error))
             return
         self._result.files.setdefault(name, FileContents(bytes=len(data)))
         self.note_source(name, names)
+
+    def _member(self, where: str, member: Member) -> Iterator[int]:
+        window = Window(member.file)
+        if PurePosixPath(member.name).name.startswith("."):
+            return
+        head = window.look(_HEAD)
+        fault = member.why or name_fault(member.name, head)
+        if fault:
+            self.skip(where, fault)
+        elif is_archive(head):
+            self.skip(where, "archives within archives are not read")
+        else:
+            yield from self.stream(where, window, is_found=True)
 
     def _unreadable(self, name: str, data: bytes, error: DocumentError, *, is_found: bool) -> None:
         """A file that is neither YAML nor JSON: a template, something else, or a problem."""
@@ -282,7 +337,7 @@ class Loader:
             check_object(each.manifest, (), report)
             if report.problems:
                 reports.append((Document(each.document, each.manifest, each.line), report))
-        self._note(name, data, reports)
+        self._notes.of_documents(name, data, reports)
         if not reports:
             self._assembly.watched[name] = versions
             self._places.setdefault("spec", Place(name, 1, data, ()))
@@ -330,7 +385,7 @@ class Loader:
         if result.skipped and not aside and result.configuration is None:
             return [
                 Problem(file=each.file, document=each.document, message=each.why)
-                for each in result.skipped[:_MAX_PROBLEMS]
+                for each in result.skipped[:MOST_PROBLEMS]
             ]
         message = "nothing that kscope simulates was found"
         message += f", only {aside}" if aside else ""
@@ -356,7 +411,7 @@ class Loader:
             )
             result.configuration = result.configuration_origin = None
             report = self._check_setup(result.scenario or {}, None, result.manifests)
-        found = report.faults[:_MAX_PROBLEMS]
+        found = report.faults[:MOST_PROBLEMS]
         result.problems += [self._setup_problem(fault) for fault in found]
         result.warnings += report.warnings
         return report.profile, report.reads
@@ -395,33 +450,6 @@ class Loader:
             value="" if fault.value is None else shown(fault.value),
             message=fault.message,
         )
-
-    def _note(self, name: str, data: bytes, reports: list[tuple[Document, Report]]) -> None:
-        """Report what is wrong with the documents of a file, which is only read for this."""
-        found = {document.index: report.problems[:_MAX_PROBLEMS] for document, report in reports}
-        wanted = {index: {path for path, _, _ in some} for index, some in found.items()}
-        if len(data) <= LONGEST_WITH_LINES:
-            for document, report in reports:
-                wanted[document.index].update(report.unknown[:_MAX_PROBLEMS])
-        lines = find_lines(data, wanted) if any(wanted.values()) else {}
-        self._unknown_fields.lines |= {(name, index): some for index, some in lines.items()}
-        for document, report in reports:
-            index = document.index
-            for path, value, message in found[index]:
-                self._result.problems.append(
-                    Problem(
-                        file=name,
-                        document=index,
-                        line=lines[index][path] or document.line,
-                        field=show_path(path),
-                        value="" if value is None else shown(value),
-                        message=message,
-                    )
-                )
-            more = len(report.problems) - len(found[index])
-            if more:
-                message = f"{more:,} more problems in this document are left out"
-                self._result.problems.append(Problem(file=name, document=index, message=message))
 
 
 def _unread(result: LoadResult, read: frozenset[str]) -> list[Manifest]:

@@ -62,6 +62,8 @@ class IntakeOptions:
     case: str = ""
     # Of the ends of generated names; None for the scenario's.
     seed: int | None = None
+    # Files of fewer bytes are read as a whole: that is as fast, and every line is known.
+    whole_bytes: int = 4 << 20
 
     @classmethod
     def read(

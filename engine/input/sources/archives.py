@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, Protocol
 
 _MIB: Final = 1024 * 1024
 _ZIP: Final = b"PK\x03\x04"
@@ -51,7 +51,7 @@ class ArchiveLimits:
     """
 
     files: int = 20_000
-    bytes: int = 448 * _MIB
+    bytes: int = 4096 * _MIB
     ratio: int = 200
     free_bytes: int = 8 * _MIB
 
@@ -62,15 +62,48 @@ class ArchiveLimits:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of an archive; `why` says why it is not unpacked, "" where it is."""
+    """One file of an archive; `why` says why it is not unpacked, "" where it is.
+
+    It is read while it is the newest member. Reading it may raise ArchiveError.
+    """
 
     name: str
-    data: bytes = b""
+    file: Packed
     why: str = ""
 
 
 class ArchiveError(ValueError):
     """An archive that is not unpacked."""
+
+
+class Packed(Protocol):
+    """A file that is unpacked while it is read."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most *size* bytes; none at the end."""
+        ...
+
+
+class _Guarded:
+    """A file whose reading raises ArchiveError where the archive is broken."""
+
+    def __init__(self, file: Packed) -> None:
+        self._file = file
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return self._file.read(size)
+        except ArchiveError:
+            raise
+        except _BROKEN as error:
+            raise _broken(error) from None
+
+
+_NOTHING: Final = io.BytesIO()
+
+
+def _broken(error: Exception) -> ArchiveError:
+    return ArchiveError(f"the archive is broken: {error}")
 
 
 def is_archive(data: bytes) -> bool:
@@ -101,7 +134,7 @@ def members(name: str, data: bytes, limits: ArchiveLimits | None = None) -> Iter
     except ArchiveError:
         raise
     except _BROKEN as error:
-        raise ArchiveError(f"the archive is broken: {error}") from None
+        raise _broken(error) from None
 
 
 def _other_packing(data: bytes) -> str:
@@ -117,19 +150,13 @@ def _zipped(data: bytes, limits: ArchiveLimits) -> Iterator[Member]:
         for each in files:
             mode = each.external_attr >> 16
             if each.flag_bits & _ENCRYPTED:
-                yield Member(each.filename, why="the file is encrypted")
+                yield Member(each.filename, _NOTHING, why="the file is encrypted")
             elif stat.S_ISLNK(mode):
-                yield Member(each.filename, why="links are not followed")
+                yield Member(each.filename, _NOTHING, why="links are not followed")
             else:
-                yield Member(each.filename, _read_zipped(archive, each))
-
-
-def _read_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    with archive.open(info) as file:
-        data = file.read(info.file_size + 1)
-    if len(data) > info.file_size:
-        raise ArchiveError(f"{info.filename} is larger than the archive says")
-    return data
+                # It ends where its header says, however much is packed.
+                with archive.open(each) as file:
+                    yield Member(each.filename, _Guarded(file))
 
 
 def _packed_by_gzip(name: str, data: bytes, limits: ArchiveLimits) -> Iterator[Member]:
@@ -140,7 +167,8 @@ def _packed_by_gzip(name: str, data: bytes, limits: ArchiveLimits) -> Iterator[M
         if head[_TAR] == b"ustar":
             yield from _of_tar(stream, limits, most)
         else:
-            yield Member(PurePosixPath(name).name.removesuffix(".gz") or name, stream.rest())
+            yield Member(PurePosixPath(name).name.removesuffix(".gz") or name, _Guarded(stream))
+            stream.drain()
 
 
 class _Bounded(io.RawIOBase):
@@ -161,19 +189,14 @@ class _Bounded(io.RawIOBase):
         self._head = self._next(size)
         return self._head
 
-    def read(self, size: int = -1) -> bytes:
-        if size < 0:
-            return self.rest()
+    def read(self, size: int = _PIECE) -> bytes:
         found, self._head = self._head[:size], self._head[size:]
         return found if len(found) == size else found + self._next(size - len(found))
 
-    def rest(self) -> bytes:
-        """All that is left."""
-        parts = [self._head]
-        while piece := self._next(_PIECE):
-            parts.append(piece)
-        self._head = b""
-        return b"".join(parts)
+    def drain(self) -> None:
+        """Read all that is left, and keep nothing of it."""
+        while self.read():
+            pass
 
     def _next(self, size: int) -> bytes:
         parts: list[bytes] = []
@@ -199,9 +222,9 @@ def _of_tar(stream: io.IOBase, limits: ArchiveLimits, most: int) -> Iterator[Mem
                 raise ArchiveError(_too_large(most))
             file = archive.extractfile(each) if each.isreg() else None
             if file is None:
-                yield Member(each.name, why="links and devices are not read")
+                yield Member(each.name, _NOTHING, why="links and devices are not read")
             else:
-                yield Member(each.name, file.read())
+                yield Member(each.name, _Guarded(file))
 
 
 def _check_count(count: int, limits: ArchiveLimits) -> None:

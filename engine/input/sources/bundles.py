@@ -19,7 +19,8 @@ _TROUBLESHOOT: Final = "a troubleshoot support bundle"
 _MUST_GATHER: Final = "a must-gather"
 _CLUSTER_INFO: Final = "a kubectl cluster-info dump"
 _INSPECTED: Final = re.compile(r"(^|/)(cluster-scoped-resources|namespaces/[^/]+)/[^/]+/")
-_LOGS_BEGIN: Final = b"==== START logs for container "
+LOGS_BEGIN: Final = b"==== START logs for container "
+LOGS_END: Final = b"\n==== END logs for container "
 _LOGS: Final = re.compile(
     rb"^==== START logs for container .*?^==== END logs for container [^\n]*$",
     re.MULTILINE | re.DOTALL,
@@ -54,7 +55,7 @@ _VERSIONS: Final = {kind: version for version, kinds in _GROUPS.items() for kind
 
 def without_logs(data: bytes) -> bytes:
     """*data* without the logs that `kubectl cluster-info dump` prints between its lists."""
-    return _LOGS.sub(b"", data) if _LOGS_BEGIN in data else data
+    return _LOGS.sub(b"", data) if LOGS_BEGIN in data else data
 
 
 def bundle_of(names: Iterable[str]) -> str:
