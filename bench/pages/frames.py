@@ -38,7 +38,7 @@ def bench(full: bool = False) -> list[Row]:
     with servers() as stack:
         from kscope.runs.drive.runner import run_drive
 
-        run = store_run(_busy())
+        run = store_run(busy())
         run_drive(run.pk)  # it is paused: only its beginning is committed
         if not stack.port:
             stack.start_web()
@@ -46,7 +46,7 @@ def bench(full: bool = False) -> list[Row]:
             return _measured(stack, run, browser, full=full)
 
 
-def _busy() -> Scenario:
+def busy() -> Scenario:
     """A ReplicaSet that places its pods, and nodes that lose theirs, one node after the other."""
     base = synthetic(NODES, 1)
     *nodes, pod = base.objects

@@ -46,7 +46,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 # meanwhile. Only few are served at once, so that pages and lists need not wait for them.
 _HEAVY = re.compile(
     r"^/api/v1/runs/\d+/"
-    r"(state|events|histogram|attempts|compare|objects|pods|claims|volumes)/"
+    r"(state|events|histogram|attempts|compare|objects|rows|pods|claims|volumes)/"
 )
 _HEAVY_TO_READ = re.compile(r"^/api/v1/runs/\d+/commands/")
 _RUN = re.compile(r"/runs/(\d+)/")

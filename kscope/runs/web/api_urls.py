@@ -10,6 +10,7 @@ from kscope.runs.web.api import (
     exports,
     history,
     objects,
+    rows,
     runs,
     scenarios,
     waiting,
@@ -30,6 +31,7 @@ urlpatterns = [
         "runs/<int:run_id>/events/export/", history.EventExport.as_view(), name="api-event-export"
     ),
     path("runs/<int:run_id>/counters/", history.RunCounters.as_view(), name="api-counters"),
+    path("runs/<int:run_id>/rows/<str:kind>/", rows.RunRows.as_view(), name="api-rows"),
     path("runs/<int:run_id>/histogram/", history.RunHistogram.as_view(), name="api-histogram"),
     path("runs/<int:run_id>/objects/", objects.RunObjects.as_view(), name="api-objects"),
     path("runs/<int:run_id>/diff/", objects.RunDiff.as_view(), name="api-diff"),

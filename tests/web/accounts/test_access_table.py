@@ -176,6 +176,7 @@ RULES = {
     "api/v1/scenarios/": Rule(GET="everybody", POST="editors"),
     "api/v1/scenarios/<int:scenario_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
     "api/v1/runs/<int:run_id>/drawing/": READ,
+    "api/v1/runs/<int:run_id>/rows/<str:kind>/": READ,
 }
 # Bodies that a serializer takes, where one is needed to get as far as the rule.
 BODIES: dict[str, Any] = {
@@ -278,6 +279,7 @@ class World:
             ("<int:attempt_id>", self.attempt.pk),
             ("<str:namespace>", "a"),
             ("<str:name>", "b"),
+            ("<str:kind>", "pods"),
             ("<path:entity>", "pod/a/b"),
             ("<slug:slug>", "told"),
             ("<str:language>", "en-gb"),
