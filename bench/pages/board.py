@@ -105,7 +105,7 @@ def _drawn(stack: Servers, run: Any) -> list[Row]:
         page.wait_for_timeout(1_000)
         still = _frames(page)
         page.get_by_role("button", name="Play", exact=True).click()
-        stack.start_python("drive", "-m", "bench.drive", str(run.pk))
+        stack.start_python("drive", "-m", "bench.drive", str(run.pk), "--again")
         beyond = f"() => Number(document.querySelector('#seq').value) > {NODES + PODS}"
         page.wait_for_function(beyond)
         playing = _frames(page)

@@ -11,11 +11,13 @@ from typing import Any
 from bench.pages.board import WATCH
 from bench.pages.browser import CATEGORIES, MainThread, find_browser, main_thread_of, opened
 from bench.servers import Servers, servers, store_run
+from bench.shapes import claim, volume
 from bench.size import is_least, usual
 from bench.table import Row
 from engine.input.generate import synthetic
 from engine.input.scenario import Scenario, Step
 from engine.kernel.units import MILLISECOND, SECOND
+from engine.objects.objects import Manifest
 
 NODES = usual(5_000, least=70)
 PODS = usual(10_000, least=60)
@@ -46,8 +48,12 @@ def bench(full: bool = False) -> list[Row]:
             return _measured(stack, run, browser, full=full)
 
 
-def busy() -> Scenario:
-    """A ReplicaSet that places its pods, and nodes that lose theirs, one node after the other."""
+def busy(claims: int = 0) -> Scenario:
+    """A ReplicaSet that places its pods, and nodes that lose theirs, one node after the other.
+
+    Half of the *claims* are there from the beginning, the others come one by one meanwhile; there are
+    as many volumes.
+    """
     base = synthetic(NODES, 1)
     *nodes, pod = base.objects
     labels = {"app": "web"}
@@ -65,7 +71,21 @@ def busy() -> Scenario:
         for i in range(_TIMES)
     )
     until = _FIRST + _TIMES * _EVERY
-    return Scenario(name="busy", title="busy", objects=(*nodes, pods), steps=steps, until=until)
+    there, later = _claims(claims)
+    objects = (*nodes, *there, pods)
+    steps = tuple(sorted((*steps, *later), key=lambda step: step.at))
+    return Scenario(name="busy", title="busy", objects=objects, steps=steps, until=until)
+
+
+def _claims(many: int) -> tuple[list[Manifest], list[Step]]:
+    """Volumes without a class and half of the claims, and the steps that create the other half."""
+    volumes = [volume(f"disk-{i}") for i in range(many)]
+    claims = [claim(f"data-{i}", storage_class="") for i in range(many)]
+    later = [
+        Step(at=_FIRST + i * _EVERY, verb="create", manifest=manifest)
+        for i, manifest in enumerate(claims[many // 2 :])
+    ]
+    return [*volumes, *claims[: many // 2]], later
 
 
 def _measured(stack: Servers, run: Any, browser: Any, *, full: bool) -> list[Row]:
@@ -75,7 +95,7 @@ def _measured(stack: Servers, run: Any, browser: Any, *, full: bool) -> list[Row
     page.wait_for_function("() => seen.drawn")
     painted = page.evaluate(_PAINTED)
     page.get_by_role("button", name="Play", exact=True).click()
-    worker = stack.start_python("drive", "-m", "bench.drive", str(run.pk))
+    worker = stack.start_python("drive", "-m", "bench.drive", str(run.pk), "--again")
     beyond = f"() => Number(document.querySelector('#seq').value) > {NODES + 5 * PODS}"
     page.wait_for_function(beyond, timeout=600_000)
     thread = _traced(browser, page)

@@ -1,4 +1,4 @@
-"""The pages with long lists while a run of 5,000 nodes and 10,000 pods plays at full speed.
+"""The pages with long lists while a run of 5,000 nodes, 10,000 pods and 5,000 claims plays at full speed.
 
 Each page is opened beside the playing run, and what its main thread works is read from Chromium's
 trace, as for the board (`frames`).
@@ -13,6 +13,7 @@ from bench.size import is_least, usual
 from bench.table import Row
 
 _PAGES = ("pods", "nodes", "volumes", "timeline", "timeline/?as=table", "machines")
+CLAIMS = usual(5_000, least=20)
 _TRACED_SECONDS = usual(12, least=1)
 _LONG_MS = 100
 _FRAME_MS = 16
@@ -26,7 +27,7 @@ def bench(full: bool = False) -> list[Row]:
     with servers() as stack:
         from kscope.runs.drive.runner import run_drive
 
-        run = store_run(busy())
+        run = store_run(busy(CLAIMS))
         run_drive(run.pk)  # it is paused: only its beginning is committed
         if not stack.port:
             stack.start_web()
@@ -38,7 +39,7 @@ def _measured(stack: Servers, run: Any, browser: Any) -> list[Row]:
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(f"http://127.0.0.1:{stack.port}/runs/{run.pk}/pods/")
     page.get_by_role("button", name="Play", exact=True).click()
-    worker = stack.start_python("drive", "-m", "bench.drive", str(run.pk))
+    worker = stack.start_python("drive", "-m", "bench.drive", str(run.pk), "--again")
     beyond = f"() => Number(document.querySelector('#seq').value) > {NODES + 5 * PODS}"
     page.wait_for_function(beyond, timeout=600_000)
     rows: list[Row] = []

@@ -46,10 +46,10 @@ def whole(text: str, *, least: int = 0, most: int = MOST, required: bool = False
     return WholeNumber(min_value=least, max_value=most, required=required, help_text=text)
 
 
-def words(text: str, *, required: bool = False) -> Field:
-    """Any text."""
+def words(text: str, *, most: int = LONGEST_TEXT, required: bool = False) -> Field:
+    """Any text of at most so many characters."""
     return serializers.CharField(
-        required=required, trim_whitespace=False, max_length=LONGEST_TEXT, help_text=text
+        required=required, trim_whitespace=False, max_length=most, help_text=text
     )
 
 

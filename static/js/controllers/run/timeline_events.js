@@ -1,12 +1,21 @@
 import {computed, effect, signal} from "@preact/signals";
 
-import {NO_FILTERS, filterChanges, filterQuery, filtersIn, shownRows} from "../../model/run/timeline_filters.js";
+import {
+  NO_FILTERS,
+  filterChanges,
+  filterQuery,
+  filtersIn,
+  knownAgain,
+  shownRows,
+} from "../../model/run/timeline_filters.js";
+import {RowWindow} from "./row_window.js";
 
+/** How many events one page of the table has. */
 const PAGE = 200;
+/** More suggestions are not read. */
+const MOST_SUGGESTED = 20;
 /** How many of the events after the one shown are listText, greyed. */
 const LATER = 20;
-/** The most that the server gives at once. */
-const MOST = 1000;
 const WAIT_MS = 120;
 /** A playing run has new events all the time. */
 const REST_MS = 1000;
@@ -15,9 +24,9 @@ const NOTHING = {rows: [], later: null, next: null};
 /**
  * The events of a run up to the one shown, filtered by the server.
  *
- * `held` is {rows, later, next}: `rows` in the requested order, `later` the events after the one shown if
- * the user wants them, and `next` the cursor of the next page, null if there is none. `status` is "loading", "ready" or
- * "failed".
+ * `held` is one page of them, {rows, later, next}: `rows` in the requested order, `later` the events after the one shown if
+ * the user wants them, and `next` the cursor of the next page, null if there is none. `cursors` are those of the pages
+ * that were turned to. `status` is "loading", "ready" or "failed".
  */
 export class TimelineEvents {
   constructor(session) {
@@ -28,6 +37,10 @@ export class TimelineEvents {
     this.typed = signal("");
     /** @type {import("@preact/signals").Signal<{rows: any[], later: any[] | null, next: any}>} */
     this.held = signal(NOTHING);
+    /** @type {import("@preact/signals").Signal<any[]>} */
+    this.cursors = signal([]);
+    /** The objects whose names have what is typed. */
+    this.named = new RowWindow(session, "objects", () => this.#wantedNames());
     this.status = signal("loading");
     this.problem = signal("");
     this.key = null;
@@ -50,9 +63,11 @@ export class TimelineEvents {
       if (key !== this.key) {
         const isOther = this.asked !== this.filters.value;
         [this.key, this.asked] = [key, this.filters.value];
+        this.cursors.value = [];
         this.#soon(isOther ? 0 : WAIT_MS);
-      } else if (!past && seq > this.upTo) this.#soon(REST_MS);
+      } else if (!past && seq > this.upTo && this.#hasNewest()) this.#soon(REST_MS);
     });
+    this.named.start();
   }
 
   /** Change some filters. */
@@ -61,22 +76,11 @@ export class TimelineEvents {
     this.session.address.write(filterChanges(this.filters.value), {isJump: true});
   }
 
-  /** Show the next page, too. */
-  async more() {
-    const {query, order} = this.#query();
-    const cursor = this.held.value.next;
-    const key = this.key;
-    await this.#guard(async () => {
-      const answer = await this.session.api.get("events/", {
-        ...query,
-        continue: cursor,
-        limit: PAGE,
-        order,
-      });
-      if (this.key !== key) return;
-      const {rows, later} = this.held.value;
-      this.held.value = {rows: [...rows, ...answer.items], later, next: answer.continue};
-    });
+  /** Show the next page with 1, the previous one with -1. */
+  turn(by) {
+    const {next} = this.held.value;
+    this.cursors.value = by > 0 ? [...this.cursors.value, next] : this.cursors.value.slice(0, -1);
+    this.#soon(0);
   }
 
   /** The address of an export of the events shown. */
@@ -102,6 +106,17 @@ export class TimelineEvents {
     return {query: {...query, before: past ? seq + 1 : null}, order, problem};
   }
 
+  /** Whether new events belong to the page shown. */
+  #hasNewest() {
+    const isFirst = this.cursors.peek().length === 0;
+    return this.filters.peek().order === "asc" ? this.held.peek().next === null : isFirst;
+  }
+
+  #wantedNames() {
+    const search = this.typed.value.trim().replace(/\*$/, "");
+    return search ? {search, count: MOST_SUGGESTED} : null;
+  }
+
   #soon(wait) {
     if (this.timer && wait === REST_MS) return;
     clearTimeout(this.timer ?? undefined);
@@ -113,6 +128,7 @@ export class TimelineEvents {
 
   async #refresh() {
     const {key} = this;
+    const cursors = this.cursors.peek();
     const {query, order, problem} = this.#query();
     this.problem.value = problem;
     if (problem) {
@@ -123,17 +139,18 @@ export class TimelineEvents {
     this.status.value = "loading";
     const {seq, past} = this.session.place;
     await this.#guard(async () => {
-      // Keep as many rows as were loaded page by page.
-      const limit = Math.min(MOST, Math.max(PAGE, this.held.value.rows.length));
+      const cursor = cursors.at(-1) ?? {};
       const [answer, later] = await Promise.all([
-        this.session.api.get("events/", {...query, limit, order}),
+        this.session.api.get("events/", {...query, ...cursor, limit: PAGE, order}),
         past && this.withLater.value
           ? this.session.api.get("events/", {...query, before: null, after: seq, limit: LATER, order: "asc"})
           : null,
       ]);
-      if (this.key !== key) return;
+      if (this.key !== key || this.cursors.peek() !== cursors) return;
       this.upTo = past ? seq : answer.highest;
-      this.held.value = {rows: answer.items, later: later?.items ?? null, next: answer.continue};
+      const rows = knownAgain(this.held.peek().rows, answer.items);
+      const next = answer.continue === null ? null : {continue: answer.continue};
+      this.held.value = {rows, later: later?.items ?? null, next};
       this.status.value = "ready";
     });
   }

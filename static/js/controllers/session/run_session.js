@@ -62,6 +62,12 @@ export class RunSession {
     return this.playhead.place;
   }
 
+  /** Whether events follow each other by themselves: at the newest event while the run plays, in the past while it is replayed. */
+  get isMoving() {
+    const {past} = this.place;
+    return past ? this.playhead.replaying.value : this.run.value.status === "playing";
+  }
+
   /** Whether the user may send commands to the run; without that right the run is read-only. */
   get mayChange() {
     return this.run.value.may_change !== false;

@@ -1,5 +1,4 @@
 import {gettext} from "../../lib/words.js";
-import {podHealth} from "../health/pod.js";
 
 const OWNERS = ["replicaset", "statefulset", "daemonset", "job", "replicationcontroller"];
 
@@ -27,30 +26,3 @@ export const PLACES = [
   ["finished", gettext("finished")],
   ["other", gettext("others")],
 ];
-
-/**
- * The matching pods as [id, pod], `size` of them from page `page` on: by the place of their health, oldest first. `counts`
- * is the number of pods in each group, `found` the number that match; a page after the last is the last.
- */
-export function listPods(model, {text, place, page = 0}, size) {
-  const wanted = text.trim().toLowerCase();
-  /** @type {Record<string, [string, any][]>} */
-  const lists = Object.fromEntries(PLACES.map(([key]) => [key, []]));
-  const counts = new Map(PLACES.map(([key]) => [key, 0]));
-  let found = 0;
-  for (const [id, pod] of model.entities) {
-    if (!id.startsWith("pod/") || !id.includes(wanted, "pod/".length)) continue;
-    const group = podHealth(id, pod, model).place;
-    counts.set(group, (counts.get(group) ?? 0) + 1);
-    if (place && place !== group) continue;
-    found += 1;
-    const list = lists[group];
-    if (list.length < (page + 1) * size) list.push([id, pod]);
-  }
-  const pages = Math.max(1, Math.ceil(found / size));
-  const shown = Math.min(page, pages - 1);
-  const pods = Object.values(lists)
-    .flat()
-    .slice(shown * size, (shown + 1) * size);
-  return {pods, counts, found, page: shown, pages};
-}

@@ -3,8 +3,6 @@ import {gettext} from "../../lib/words.js";
 import {parseSeconds} from "./timeline.js";
 
 const FILTERS = ["kind", "object", "component", "from", "to", "kubernetes", "order"];
-/** More suggestions are not read. */
-const MOST_SUGGESTED = 20;
 
 /** The components that the field suggests. */
 export const COMPONENTS = [
@@ -66,15 +64,10 @@ export function filterQuery({order, ...filters}) {
   return {query, order, problem: ""};
 }
 
-/** The ids that have *text* anywhere, the first of them; small and capital letters count the same. */
-export function idsLike(ids, text) {
-  const wanted = text.trim().toLowerCase();
-  const found = [];
-  for (const id of ids) {
-    if (found.length === MOST_SUGGESTED) break;
-    if (id.toLowerCase().includes(wanted)) found.push(id);
-  }
-  return found;
+/** *events* as they were read anew, each that is among the *known* as the same object, so that its row stays as it is. */
+export function knownAgain(known, events) {
+  const bySeq = new Map(known.map((event) => [event.seq, event]));
+  return events.map((event) => bySeq.get(event.seq) ?? event);
 }
 
 /** The rows to show in order: those up to event *seq* and the *later* ones, which are greyed. */

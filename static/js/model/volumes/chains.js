@@ -1,6 +1,5 @@
 import {gettext} from "../../lib/words.js";
 import {placeOf as nodeOf} from "../nodes/nodes.js";
-import {byName} from "../shared/format.js";
 import {isTerminating} from "../shared/terminating.js";
 import {bindingMode, claimState} from "./claims.js";
 
@@ -15,69 +14,21 @@ export const KINDS = [
 ];
 
 /**
- * The chains pod → claim → volume → class → node of a run: one for every claim, and one for every other volume.
+ * The chain pod → claim → volume → class → node of a claim, or of a volume that no claim of another chain has; null for an
+ * object that does not exist.
  *
- * A chain is {key, kind, className, claimId, volumeId, link, claimGhost, volumeGhost}. `kind` is bound, unbound
- * (not bound yet) or broken (one side was deleted, or is bound to another object). A ghost is the text in place
- * of a missing side. `link` is how claim and volume are joined, null for a volume without a claim:
+ * A chain is {key, className, claimId, volumeId, link, claimGhost, volumeGhost}. A ghost is the text in place of a
+ * missing side. `link` is how claim and volume are joined, null for a volume without a claim:
  *
  *   bound     both name each other               waits     there is no volume yet
  *   left      only the claim names the volume    right     only the volume names the claim
  *   both      both do, but not Bound yet         broken    the named object was deleted or is taken
+ *
+ * `kind` is bound, unbound (not bound yet) or broken (one side was deleted, or is bound to another object).
  */
-export class Chains {
-  /** All chains by class, then by name. @type {any[]} */
-  list = [];
-  /** How many there are of each kind, "" for all. @type {Map<string, number>} */
-  counts = new Map();
-
-  constructor() {
-    this.version = -1;
-  }
-
-  /** All chains by class, then by name, and how many there are of each kind. */
-  of(claims, entities) {
-    // The version of the claims changes with the state of their model.
-    if (this.claims === claims && this.version === claims.bindings) return this;
-    this.claims = claims;
-    this.version = claims.bindings;
-    const classes = new Map();
-    const counts = {bound: 0, unbound: 0, broken: 0};
-    for (const chain of allChains(claims, entities)) {
-      const alike = classes.get(chain.className);
-      if (alike) alike.push(chain);
-      else classes.set(chain.className, [chain]);
-      counts[chain.kind] += 1;
-    }
-    const names = [...classes.keys()].sort((a, b) => Number(a === "") - Number(b === "") || byName(a, b));
-    this.list = names.flatMap((name) => classes.get(name));
-    this.counts = new Map([
-      ["", this.list.length],
-      ["unbound", counts.unbound],
-      ["broken", counts.broken],
-    ]);
-    return this;
-  }
-
-  /**
-   * One page of the chains of a kind whose names contain a text, as {rows, found, page, pages}. With
-   * `page` null it is the page with the object `id`.
-   */
-  page({kind, text, page, id}) {
-    const wanted = text.trim().toLowerCase();
-    const found = this.list.filter((chain) => (kind === "" || chain.kind === kind) && contains(chain, wanted));
-    const pages = Math.max(1, Math.ceil(found.length / PAGE));
-    const place =
-      page ??
-      Math.floor(
-        Math.max(
-          0,
-          found.findIndex((chain) => isOf(chain, id)),
-        ) / PAGE,
-      );
-    const shown = Math.min(place, pages - 1);
-    return {rows: found.slice(shown * PAGE, (shown + 1) * PAGE), found: found.length, page: shown, pages};
-  }
+export function chainOf(id, claims, entities) {
+  if (!entities.has(id)) return null;
+  return id.startsWith("claim/") ? claimChain(id, claims, entities) : volumeChain(id, entities);
 }
 
 /** Whether an object is the claim or the volume of a chain. */
@@ -131,20 +82,6 @@ export function placeOf(user, health, claim, volume) {
 
 /** The prefix of an affinity to one node. */
 const ONE_NODE = /^hostname In (?=[^\s/]+$)/;
-
-function allChains(claims, entities) {
-  const chains = [];
-  const taken = new Set();
-  for (const id of claims.all()) {
-    const chain = claimChain(id, claims, entities);
-    if (chain.volumeId) taken.add(chain.volumeId);
-    chains.push(chain);
-  }
-  for (const id of claims.volumes()) {
-    if (!taken.has(id)) chains.push(volumeChain(id, entities));
-  }
-  return chains;
-}
 
 function claimChain(id, claims, entities) {
   const claim = entities.get(id);
@@ -214,11 +151,4 @@ function ghostOf({claim: key}, ended, entities) {
   return claim.volume
     ? gettext("{key} is bound to {volume}", {key, volume: claim.volume})
     : gettext("an earlier {key}", {key});
-}
-
-function contains({claimId, volumeId, className, claimGhost, volumeGhost}, text) {
-  return (
-    text === "" ||
-    [claimId, volumeId, className, claimGhost, volumeGhost].some((each) => each?.toLowerCase().includes(text))
-  );
 }

@@ -1,55 +1,76 @@
 import {html} from "../../lib/html.js";
 import {gettext} from "../../lib/words.js";
 import {brief} from "../../model/health/pod.js";
-import {listNodes} from "../../model/nodes/node_list.js";
-import {count, ratio} from "../../model/shared/format.js";
+import {nodeAnswer} from "../../model/nodes/node_answer.js";
+import {pagesOf, rowsThere} from "../../model/run/rows.js";
+import {count, parseId, ratio} from "../../model/shared/format.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {NodeLink} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
-import {Pager, pageOf} from "../shared/pager.js";
+import {Pager} from "../shared/pager.js";
+import {Unchanged} from "../shared/unchanged.js";
+import {RowsMissing, SortHead, foundWords} from "../shared/window.js";
 
-const ROWS = 200;
-
-/** The nodes of a run at the event shown, those with problems first. */
-export function NodeListPage({session, filters}) {
-  return html`<${RunPage} session=${session}><${Body} session=${session} filters=${filters} /><//>`;
+/** The nodes of a run at the event shown, those with problems first; `rows` is the window of them, `size` how many one has. */
+export function NodeListPage({session, filters, rows, size}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} filters=${filters} rows=${rows} size=${size} /><//>`;
 }
 
 /** A name, as one types it. */
 const EXAMPLE = "node-1";
 
-function Body({session, filters}) {
-  if (isWaiting(session)) {
-    return html`<main class="page"><h1>${gettext("Nodes")}</h1><${Reading} session=${session} /></main>`;
+function Body({session, filters, rows, size}) {
+  const held = rows.held.value;
+  if (isWaiting(session) || !held) {
+    return html`<main class="page"><h1>${gettext("Nodes")}</h1>${isWaiting(session) ? html`<${Reading} session=${session} />` : html`<${RowsMissing} rows=${rows} />`}</main>`;
   }
-  const {nodes, at} = session.model;
-  const {name: text, show, page: asked} = filters.values.value;
+  const {name: text, show, ...chosen} = filters.values.value;
   const stuckOnly = show === "stuck";
-  const {rows, found, stuck, page, pages} = listNodes(nodes, {text, stuckOnly, page: pageOf(asked)}, at, ROWS);
+  const shown = pagesOf(held, size);
+  const heads = {chosen, usual: "state", set: (changes) => filters.set(changes)};
   return html`
-    <main class="page"><div class="pagehead"><h1>${gettext("Nodes")}</h1><span class="micro mute" role="status">${gettext("{found} found", {found: count(found)})}</span></div>
+    <main class="page" aria-busy=${rows.isLate.value}><div class="pagehead"><h1>${gettext("Nodes")}</h1><span class="micro mute" role="status">${foundWords(held, session)}</span></div>
       <div class="formgrid filters"><label class="input">${gettext("Name")}<input value=${text} placeholder=${EXAMPLE} onInput=${(event) => filters.set({name: event.target.value, page: ""})} /></label>
         <label class="input">${gettext("Show")}<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => filters.set({show: event.target.value, page: ""})}>
-          <option value="">${gettext("all nodes")}</option><option value="stuck">${gettext("nodes with a problem ({stuck})", {stuck: count(stuck)})}</option></select></label></div>
+          <option value="">${gettext("all nodes")}</option><option value="stuck">${gettext("nodes with a problem ({stuck})", {stuck: count(held.counts.stuck ?? 0)})}</option></select></label></div>
       <table class="tbl pods nodelist"><colgroup><col style="width:20%" /><col style="width:104px" /><col style="width:96px" /><col style="width:112px" /><col style="width:128px" /><col style="width:64px" /><col style="width:72px" /><col /></colgroup>
-        <thead><tr><th>${gettext("Node")}</th><th>${gettext("State")}</th><th>${gettext("Zone")}</th><th class="right">CPU</th><th class="right">${gettext("Memory")}</th><th class="right">${gettext("Pods")}</th><th class="right">${gettext("Volumes")}</th><th>${gettext("Problem")}</th></tr></thead>
-        <tbody>${rows.map(({name, node, answer}) => html`<${Row} key=${name} session=${session} name=${name} node=${node} answer=${answer} />`)}</tbody></table>
-      ${pages > 1 && html`<${Pager} shown=${{page, pages}} go=${(next) => filters.set({page: next === 0 ? "" : String(next + 1)})} />`}
-      ${found === 0 && html`<p class="empty">${gettext("No node matches.")}</p>`}
+        <thead><tr><${SortHead} by="name" ...${heads}>${gettext("Node")}<//><${SortHead} by="state" ...${heads}>${gettext("State")}<//><${SortHead} by="zone" ...${heads}>${gettext("Zone")}<//><${SortHead} by="cpu" look="right" ...${heads}>CPU<//><${SortHead} by="memory" look="right" ...${heads}>${gettext("Memory")}<//><${SortHead} by="pods" look="right" ...${heads}>${gettext("Pods")}<//><${SortHead} by="volumes" look="right" ...${heads}>${gettext("Volumes")}<//><th>${gettext("Problem")}</th></tr></thead>
+        <${Rows} session=${session} held=${held} /></table>
+      ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${(next) => filters.set({page: next === 0 ? "" : String(next + 1)})} />`}
+      ${held.found === 0 && html`<p class="empty">${gettext("No node matches.")}</p>`}
     </main>`;
 }
 
-function Row({session, name, node, answer}) {
-  const {mark, family} = answer;
+/** @type {any} */
+const NONE = {};
+/** The answer about a node that was deleted since the rows were put in order. */
+const GONE = {mark: "expired", family: "held", words: gettext("deleted"), sentence: ""};
+
+function Rows({session, held}) {
+  const {model} = session;
+  const {nodes, at} = model;
+  // Where its links lead to is the same for all rows.
+  const from = session.href("nodes");
+  return html`<tbody>${rowsThere(held, model).map(([id, node]) => {
+    const {name} = parseId(id);
+    const answer = node ? nodeAnswer(name, node, nodes.pods.get(name) ?? new Map(), at) : GONE;
+    const {state, mark, family, words, sentence} = answer;
+    return html`<${Unchanged} key=${id} draw=${Row} session=${session} from=${from} name=${name} node=${node} ...${{state, mark, family, words, sentence}} />`;
+  })}</tbody>`;
+}
+
+function Row({session, name, node: found, state, words, mark, family, sentence}) {
+  const node = found ?? NONE;
+  const said = brief({state, words});
   const taken = (resource) =>
     node.allocatable?.[resource] === undefined
       ? ""
       : ratio(resource, node.requested?.[resource] ?? 0, node.allocatable[resource]);
-  const calm = answer.family === "settled" || answer.family === "held";
+  const calm = family === "settled" || family === "held";
   return html`
     <tr><th scope="row"><${NodeLink} session=${session} name=${name}><${Name} name=${name} untitled /><//></th>
-      <td title=${brief(answer)}><span class="state"><${Mark} name=${mark} family=${family} />${brief(answer)}</span></td><td class="soft" title=${node.zone}>${node.zone ?? ""}</td>
+      <td title=${said}><span class="state"><${Mark} name=${mark} family=${family} />${said}</span></td><td class="soft" title=${node.zone}>${node.zone ?? ""}</td>
       <td class="right">${taken("cpu")}</td><td class="right">${taken("memory")}</td><td class="right">${node.requested?.pods ?? 0}</td>
       <td class="right">${count(Object.keys(node.attachments ?? {}).length)}</td>
-      <td class=${calm ? "mute" : "soft"} title=${answer.sentence}>${answer.family === "settled" ? gettext("none") : answer.sentence}</td></tr>`;
+      <td class=${calm ? "mute" : "soft"} title=${sentence}>${family === "settled" ? gettext("none") : sentence}</td></tr>`;
 }

@@ -1,46 +1,59 @@
 import {html} from "../../lib/html.js";
 import {gettext} from "../../lib/words.js";
 import {brief, podHealth} from "../../model/health/pod.js";
-import {PLACES, listPods} from "../../model/pods/pod.js";
+import {PLACES} from "../../model/pods/pod.js";
+import {pagesOf, rowsThere} from "../../model/run/rows.js";
 import {count, parseId} from "../../model/shared/format.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {podHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
-import {Pager, pageOf} from "../shared/pager.js";
+import {Pager} from "../shared/pager.js";
+import {Unchanged} from "../shared/unchanged.js";
+import {RowsMissing, SortHead, foundWords} from "../shared/window.js";
 
-const ROWS = 200;
-
-/** The pods of a run at the event shown, waiting pods first. */
-export function PodListPage({session, filters}) {
-  return html`<${RunPage} session=${session}><${Body} session=${session} filters=${filters} /><//>`;
+/** The pods of a run at the event shown, waiting pods first; `rows` is the window of them, `size` how many one has. */
+export function PodListPage({session, filters, rows, size}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} filters=${filters} rows=${rows} size=${size} /><//>`;
 }
 
-function Body({session, filters}) {
-  if (isWaiting(session)) {
-    return html`<main class="page"><h1>${gettext("Pods")}</h1><${Reading} session=${session} /></main>`;
+function Body({session, filters, rows, size}) {
+  const held = rows.held.value;
+  if (isWaiting(session) || !held) {
+    return html`<main class="page"><h1>${gettext("Pods")}</h1>${isWaiting(session) ? html`<${Reading} session=${session} />` : html`<${RowsMissing} rows=${rows} />`}</main>`;
   }
-  const {name: text, state, page: asked} = filters.values.value;
+  const {name: text, state, ...chosen} = filters.values.value;
   const place = PLACES.some(([key]) => key === state) ? state : "";
-  const {pods, counts, found, page, pages} = listPods(session.model, {text, place, page: pageOf(asked)}, ROWS);
+  const shown = pagesOf(held, size);
+  const heads = {chosen, usual: "state", set: (changes) => filters.set(changes)};
   return html`
-    <main class="page"><div class="pagehead"><h1>${gettext("Pods")}</h1><span class="micro mute" role="status">${gettext("{found} found", {found: count(found)})}</span></div>
+    <main class="page" aria-busy=${rows.isLate.value}><div class="pagehead"><h1>${gettext("Pods")}</h1><span class="micro mute" role="status">${foundWords(held, session)}</span></div>
       <div class="formgrid filters"><label class="input">${gettext("Name")}<input value=${text} placeholder="shop/web" onInput=${(event) => filters.set({name: event.target.value, page: ""})} /></label>
         <label class="input">${gettext("State")}<select value=${place} onChange=${(event) => filters.set({state: event.target.value, page: ""})}>
-          <option value="">${gettext("all")}</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key} selected=${key === place}>${words} (${count(counts.get(key))})</option>`)}</select></label></div>
+          <option value="">${gettext("all")}</option>${PLACES.map(([key, words]) => html`<option key=${key} value=${key} selected=${key === place}>${words} (${count(held.counts[key] ?? 0)})</option>`)}</select></label></div>
       <table class="tbl pods"><colgroup><col style="width:26%" /><col style="width:24%" /><col style="width:72px" /><col style="width:80px" /><col /></colgroup>
-        <thead><tr><th>${gettext("Pod")}</th><th>${gettext("State")}</th><th class="right">${gettext("Priority")}</th><th class="right">${gettext("Attempts")}</th><th>${gettext("Blocked by")}</th></tr></thead>
-        <tbody>${pods.map(([id, pod]) => html`<${Row} key=${id} id=${id} pod=${pod} health=${podHealth(id, pod, session.model)} href=${podHref(session, parseId(id).key)} />`)}</tbody></table>
-      ${pages > 1 && html`<${Pager} shown=${{page, pages}} go=${(next) => filters.set({page: next === 0 ? "" : String(next + 1)})} />`}
-      ${found === 0 && html`<p class="empty">${gettext("No pod matches.")}</p>`}
+        <thead><tr><${SortHead} by="name" ...${heads}>${gettext("Pod")}<//><${SortHead} by="state" ...${heads}>${gettext("State")}<//><${SortHead} by="priority" look="right" ...${heads}>${gettext("Priority")}<//><${SortHead} by="attempts" look="right" ...${heads}>${gettext("Attempts")}<//><th>${gettext("Blocked by")}</th></tr></thead>
+        <${Rows} session=${session} held=${held} /></table>
+      ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${(next) => filters.set({page: next === 0 ? "" : String(next + 1)})} />`}
+      ${held.found === 0 && html`<p class="empty">${gettext("No pod matches.")}</p>`}
     </main>`;
 }
 
-function Row({id, pod, health, href}) {
-  const {namespace, name} = parseId(id);
-  const {state, mark, family, words, detail} = health;
+function Rows({session, held}) {
+  const {model} = session;
+  // Where its links lead to is the same for all rows.
+  const from = session.href("pods");
+  return html`<tbody>${rowsThere(held, model).map(([id, pod]) => {
+    const health = podHealth(id, pod, model);
+    return html`<${Unchanged} key=${id} draw=${Row} id=${id} session=${session} from=${from} priority=${pod?.priority ?? 0} attempts=${pod?.attempts ?? 0} ...${health} />`;
+  })}</tbody>`;
+}
+
+function Row({session, id, priority, attempts, state, mark, family, words, detail}) {
+  const {namespace, name, key} = parseId(id);
+  const said = brief({state, words});
   return html`
-    <tr><th scope="row"><a class="name" href=${href}><${Name} namespace=${namespace} name=${name} /></a></th>
-      <td title=${brief(health)}><span class="state"><${Mark} name=${mark} family=${family} />${brief(health)}</span></td>
-      <td class="right">${pod.priority ?? 0}</td><td class="right">${pod.attempts ?? 0}</td>
+    <tr><th scope="row"><a class="name" href=${podHref(session, key)}><${Name} namespace=${namespace} name=${name} /></a></th>
+      <td title=${said}><span class="state"><${Mark} name=${mark} family=${family} />${said}</span></td>
+      <td class="right">${priority}</td><td class="right">${attempts}</td>
       <td class="soft" title=${detail}>${state !== "well" && detail !== words && detail}</td></tr>`;
 }

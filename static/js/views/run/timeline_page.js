@@ -1,10 +1,11 @@
 import {html} from "../../lib/html.js";
 import {gettext, ngettext} from "../../lib/words.js";
-import {COMPONENTS, NO_FILTERS, idsLike} from "../../model/run/timeline_filters.js";
+import {COMPONENTS, NO_FILTERS} from "../../model/run/timeline_filters.js";
 import {eventText} from "../../model/shared/event_words.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
 import {ByWhom, EventLink, Kind} from "../shared/events.js";
 import {Term} from "../shared/term.js";
+import {Unchanged} from "../shared/unchanged.js";
 import {PathSection} from "./path.js";
 import {Reading, isWaiting} from "./run_page.js";
 
@@ -22,7 +23,7 @@ export function TablePage({session, events, podPath, onLanes}) {
       <${Later} session=${session} events=${events} />
       <table class="tbl timeline"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
         <thead><tr><th><${Term} word="seq">${gettext("Seq")}<//></th><th>${gettext("Time, s")}</th><th>${gettext("Component")}</th><th>${gettext("Object")}</th><th>${gettext("What happened")}</th></tr></thead>
-        <tbody>${rows.map((row) => html`<${Row} key=${row.event.seq} session=${session} row=${row} />`)}</tbody></table>
+        <${Rows} session=${session} rows=${rows} /></table>
       <${Foot} session=${session} events=${events} rows=${rows} />
     </main>`;
 }
@@ -57,7 +58,7 @@ function Filters({session, events}) {
       <label class="input">${gettext("Object")}<input name="object" defaultValue=${filters.object} placeholder="pod/shop/web-1" size="28" list="objects" autocomplete="off"
         onInput=${(input) => {
           events.typed.value = input.currentTarget.value;
-        }} /><${Objects} session=${session} events=${events} /></label>
+        }} /><${Objects} events=${events} /></label>
       <label class="input">${gettext("Component")}<input name="component" defaultValue=${filters.component} placeholder=${EXAMPLE} list="components" size="16" />
         <datalist id="components">${COMPONENTS.map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>
       <label class="input">${gettext("From, s")}<input name="from" defaultValue=${filters.from} inputmode="decimal" size="8" /></label>
@@ -79,12 +80,14 @@ function Filters({session, events}) {
 }
 
 /** Suggests objects as one types, and says at once when none has such a name. */
-function Objects({session, events}) {
+function Objects({events}) {
   const typed = events.typed.value.trim();
   const isPrefix = typed.endsWith("/") || typed.endsWith("*");
-  const found = typed ? idsLike(session.model.entities.keys(), typed.replace(/\*$/, "")) : [];
+  const held = events.named.held.value;
+  if (!typed || !held || events.named.isLate.value) return html`<datalist id="objects"></datalist>`;
+  const found = held.rows.map(({id}) => id);
   return html`<datalist id="objects">${found.map((id) => html`<option key=${id} value=${id} />`)}</datalist>
-    ${typed && found.length === 0 && html`<span class="micro tinted f-clock" role="status">${gettext("No object at this instant has “{typed}” in its name.", {typed})}</span>`}
+    ${found.length === 0 && html`<span class="micro tinted f-clock" role="status">${gettext("No object at this instant has “{typed}” in its name.", {typed})}</span>`}
     ${found.length > 0 && !isPrefix && !found.includes(typed) && html`<span class="micro mute" role="status">${found.length === 1 ? gettext("Not a whole name; it is in {id}.", {id: found[0]}) : gettext("Not a whole name; it is in {id} and others.", {id: found[0]})}</span>`}`;
 }
 
@@ -111,8 +114,18 @@ function laterWords(number, isShown) {
     : ngettext("{count} later event is not shown.", "{count} later events are not shown.", number);
 }
 
-function Row({session, row: {event, isLater}}) {
-  const look = isLater ? "later" : session.place.past && event.seq === session.model.seq ? "now" : "";
+function Rows({session, rows}) {
+  const {past} = session.place;
+  const {seq} = session.model;
+  // Where its links lead to is the same for all rows.
+  const from = session.href("timeline");
+  return html`<tbody>${rows.map(({event, isLater}) => {
+    const look = isLater ? "later" : past && event.seq === seq ? "now" : "";
+    return html`<${Unchanged} key=${event.seq} draw=${Row} session=${session} from=${from} event=${event} look=${look} />`;
+  })}</tbody>`;
+}
+
+function Row({session, event, look}) {
   return html`
     <tr class=${look}>
       <td class="mono"><${EventLink} session=${session} seq=${event.seq}>${event.seq}<//></td>
@@ -134,19 +147,25 @@ function Foot({session, events, rows}) {
   const status = events.status.value;
   const problem = events.problem.value;
   const {next} = events.held.value;
+  const turned = events.cursors.value.length;
   if (problem) {
     return html`<div class="listfoot" role="alert"><span class="small tinted f-stuck">${problem}</span>
       <button class="btn" onClick=${() => events.retry()}>${gettext("Try again")}</button></div>`;
   }
   const none = session.place.past ? gettext("No event up to this one matches.") : gettext("No event matches.");
   const listed = rows.filter(({isLater}) => !isLater).length;
-  const words =
-    status === "loading"
-      ? gettext("Reading events…")
-      : listed > 0
-        ? gettext("{listed} shown", {listed: count(listed)})
-        : none;
+  const words = status === "loading" ? gettext("Reading events…") : listed > 0 ? shownWords(listed, turned) : none;
   return html`
-    <div class="listfoot">${next !== null && html`<button class="btn" onClick=${() => events.more()}>${gettext("Show more")}</button>`}
+    <div class="listfoot">${
+      (turned > 0 || next !== null) &&
+      html`<button class="btn" disabled=${turned === 0} onClick=${() => events.turn(-1)}>${gettext("Previous")}</button>
+        <button class="btn" disabled=${next === null} onClick=${() => events.turn(1)}>${gettext("Next")}</button>`
+    }
       <span class="small mute" role="status">${words}</span></div>`;
+}
+
+function shownWords(listed, turned) {
+  const shown = count(listed);
+  if (turned === 0) return gettext("{listed} shown", {listed: shown});
+  return gettext("page {page}, {listed} shown", {page: count(turned + 1), listed: shown});
 }

@@ -10,8 +10,3 @@ export function Pager({shown: {page, pages}, go}) {
       <span class="small mute num">${gettext("page {page} of {pages}", {page: count(page + 1), pages: count(pages)})}</span>
       <button class="btn" disabled=${page + 1 >= pages} onClick=${() => go(page + 1)}>${gettext("Next")}</button></nav>`;
 }
-
-/** The page that an address names, counted from 0: "3" is 2; the first where it names none. */
-export function pageOf(text) {
-  return Math.max(0, (parseInt(text, 10) || 1) - 1);
-}

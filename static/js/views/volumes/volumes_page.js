@@ -1,11 +1,10 @@
-import {useState} from "preact/hooks";
-
 import {html} from "../../lib/html.js";
 import {gettext, listText, ngettext} from "../../lib/words.js";
 import {healthOf} from "../../model/run/health_of.js";
 import {podHealth} from "../../model/health/pod.js";
+import {pagesOf} from "../../model/run/rows.js";
 import {bytes, count, parseId} from "../../model/shared/format.js";
-import {Chains, KINDS, LINK_WORDS, isOf, linkLook, placeOf, spans} from "../../model/volumes/chains.js";
+import {KINDS, LINK_WORDS, PAGE, chainOf, isOf, linkLook, placeOf, spans} from "../../model/volumes/chains.js";
 import {userOf} from "../../model/volumes/claims.js";
 import {TERMINATING} from "../../model/shared/terminating.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
@@ -13,6 +12,7 @@ import {Pager} from "../shared/pager.js";
 import {podHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
 import {Term} from "../shared/term.js";
+import {RowsMissing, SortHead} from "../shared/window.js";
 import {Selected} from "./chosen_volume.js";
 
 const LEGEND = [
@@ -26,55 +26,56 @@ const LEGEND = [
   [TERMINATING.mark, TERMINATING.family, TERMINATING.text],
 ];
 
-/** The chains of pods, claims, volumes, classes and nodes, and the selected claim or volume. */
-export function VolumesPage({session, chosen, candidates, filters}) {
-  return html`<${RunPage} session=${session}><${Body} session=${session} chosen=${chosen} candidates=${candidates} filters=${filters} /><//>`;
+/** The chains of pods, claims, volumes, classes and nodes, and the selected claim or volume; `list` is the window of them. */
+export function VolumesPage({session, chosen, candidates, list}) {
+  return html`<${RunPage} session=${session}><${Body} session=${session} chosen=${chosen} candidates=${candidates} list=${list} /><//>`;
 }
 
-function Body({session, chosen, candidates, filters}) {
-  const [all] = useState(() => new Chains());
-  const [page, setPage] = useState(/** @type {number | null} */ (null));
-  if (isWaiting(session)) {
-    return html`<main class="page"><h1>${gettext("Volumes")}</h1><${Reading} session=${session} /></main>`;
+function Body({session, chosen, candidates, list}) {
+  const {rows} = list;
+  const held = rows.held.value;
+  if (isWaiting(session) || !held) {
+    return html`<main class="page"><h1>${gettext("Volumes")}</h1>${isWaiting(session) ? html`<${Reading} session=${session} />` : html`<${RowsMissing} rows=${rows} />`}</main>`;
   }
-  const {claims, entities} = session.model;
-  const {counts} = all.of(claims, entities);
   const id = chosen.id.value;
-  const {find: text, rows} = filters.values.value;
-  const kind = KINDS.some(([key]) => key === rows) ? rows : "";
-  const shown = all.page({kind, text, page, id});
+  const {text, kind} = list.shown;
+  const {counts} = held;
+  const all = Object.values(counts).reduce((sum, each) => sum + each, 0);
+  const chains = chainsThere(held, session.model);
+  const shown = pagesOf(held, PAGE);
   const pick = (found) => {
-    setPage(shown.page);
+    list.stay();
     chosen.pick(found);
   };
-  const filter = (changes, first) => {
-    setPage(first);
-    filters.set(changes);
-  };
   return html`
-    <main class="page volumespage">
-      <div class="pagehead"><h1>${gettext("Volumes")}</h1><span class="small mute num" role="status">${shownWords(shown, counts.get(""))}</span>
+    <main class="page volumespage" aria-busy=${rows.isLate.value}>
+      <div class="pagehead"><h1>${gettext("Volumes")}</h1><span class="small mute num" role="status">${shownWords(held, shown, chains.length)}</span>
         <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words === "half-bound" ? html`<${Term} word="half-bound">${words}<//>` : words}</li>`)}</ul>
         <div class="seg" role="group" aria-label=${gettext("Rows to show")}>${KINDS.map(
           ([key, words]) => html`
-          <button key=${key} aria-pressed=${String(kind === key)} onClick=${() => filter({rows: key}, null)}>${words} ${count(counts.get(key))}</button>`,
+          <button key=${key} aria-pressed=${String(kind === key)} onClick=${() => list.ofKind(key)}>${words} ${count(key === "" ? all : (counts[key] ?? 0))}</button>`,
         )}</div>
         <input class="pick" type="search" aria-label=${gettext("Name of a claim, volume or class")} placeholder=${gettext("find")} value=${text}
-          onInput=${(event) => filter({find: event.target.value}, 0)} /></div>
-      ${shown.rows.length > 0 && html`<${Table} session=${session} rows=${shown.rows} id=${id} pick=${pick} />`}
-      ${shown.rows.length === 0 && html`<p class="small mute">${nothing(counts.get(""), {kind, text})}</p>`}
-      ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${setPage} />`}
+          onInput=${(event) => list.find(event.target.value)} /></div>
+      ${chains.length > 0 && html`<${Table} session=${session} rows=${chains} id=${id} pick=${pick} list=${list} />`}
+      ${chains.length === 0 && html`<p class="small mute">${nothing(held.total, {kind, text})}</p>`}
+      ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${(page) => list.turnTo(page)} />`}
       <${Selected} session=${session} chosen=${chosen} candidates=${candidates} pick=${pick} />
     </main>`;
 }
 
-function shownWords({rows, found, page, pages}, total) {
+/** The chains of the rows that are still there. */
+function chainsThere(held, {claims, entities}) {
+  return held.rows.map(({id}) => chainOf(id, claims, entities)).filter((chain) => chain !== null);
+}
+
+function shownWords({found, total}, {page, pages}, shown) {
   if (pages > 1)
     return ngettext(
       "{shown} of {count} row shown, page {page} of {pages}",
       "{shown} of {count} rows shown, page {page} of {pages}",
       found,
-      {shown: count(rows.length), page: count(page + 1), pages: count(pages)},
+      {shown: count(shown), page: count(page + 1), pages: count(pages)},
     );
   if (found === total) return ngettext("{count} row", "{count} rows", found);
   return ngettext("{found} of {count} rows", "{found} of {count} rows", total, {found: count(found)});
@@ -85,14 +86,15 @@ function nothing(total, {kind, text}) {
   return text ? gettext("No name contains this text.") : gettext("No claim or volume is {kind}.", {kind});
 }
 
-function Table({session, rows, id, pick}) {
+function Table({session, rows, id, pick, list}) {
   const lengths = spans(rows);
+  const heads = {chosen: list.shown, usual: "class", set: (changes) => list.sortBy(changes)};
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Claims and volumes")}>
       <table class="chain"><colgroup><col style="width:19%" /><col style="width:3.4%" /><col style="width:19%" /><col style="width:6.6%" />
           <col style="width:20%" /><col style="width:3.4%" /><col style="width:13%" /><col style="width:3.4%" /><col /></colgroup>
-        <thead><tr><th scope="col">${gettext("Pod")}</th><td></td><th scope="col">${gettext("Claim")}</th><td></td><th scope="col">${gettext("Volume")}</th><td></td>
-          <th scope="col">${gettext("Class")}</th><td></td><th scope="col">${gettext("Node")}</th></tr></thead>
+        <thead><tr><th scope="col">${gettext("Pod")}</th><td></td><${SortHead} by="claim" ...${heads}>${gettext("Claim")}<//><td></td><${SortHead} by="volume" ...${heads}>${gettext("Volume")}<//><td></td>
+          <${SortHead} by="class" ...${heads}>${gettext("Class")}<//><td></td><th scope="col">${gettext("Node")}</th></tr></thead>
         <tbody>${rows.map((row, i) => html`<${Chain} key=${row.key} session=${session} row=${row} span=${lengths[i]} selected=${isOf(row, id)} pick=${pick} />`)}</tbody>
       </table></div>`;
 }

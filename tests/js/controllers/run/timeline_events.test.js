@@ -22,8 +22,8 @@ afterEach(() => {
   delete globalThis.addEventListener;
 });
 
-/** The timeline of a run of thirty events. */
-function timeline() {
+/** The timeline of a run of so many events. */
+function timeline(last = LAST) {
   const session = {
     isWaiting: false,
     get place() {
@@ -37,13 +37,13 @@ function timeline() {
       get: async (path, query) => {
         asked.push(query);
         const {before = null, after = null, order, limit} = query;
-        const seqs = Array.from({length: LAST}, (_, i) => i + 1).filter(
+        const seqs = Array.from({length: last}, (_, i) => i + 1).filter(
           (seq) => seq < (before ?? Infinity) && seq > (after ?? 0),
         );
         if (order === "desc") seqs.reverse();
         const begin = query.continue ? seqs.indexOf(Number(query.continue)) + 1 : 0;
         const items = seqs.slice(begin, begin + limit).map((seq) => ({seq}));
-        return {items, highest: LAST, continue: seqs.length > begin + limit ? String(items.at(-1).seq) : null};
+        return {items, highest: last, continue: seqs.length > begin + limit ? String(items.at(-1).seq) : null};
       },
     },
   };
@@ -106,4 +106,30 @@ test("filters are in the address, wrong ones are reported", async () => {
   await settle();
   assert.match(events.problem.value, /From is “soon”/);
   assert.deepEqual([written[0].from, written[0].order], ["soon", null]);
+});
+
+test("one page of the table is held", async () => {
+  place.value = {seq: 300, past: true};
+  const events = timeline(600);
+  await settle();
+  assert.deepEqual([shown(events)[0], shown(events).length], [300, 200]);
+  events.turn(1);
+  await settle();
+  assert.deepEqual([shown(events)[0], shown(events).length, events.held.value.next], [100, 100, null]);
+  events.turn(-1);
+  await settle();
+  assert.equal(shown(events)[0], 300);
+});
+
+test("older pages stay while the run plays", async () => {
+  place.value = {seq: 500, past: false};
+  const events = timeline(600);
+  await settle();
+  events.turn(1);
+  await settle();
+  const before = asked.length;
+  events.upTo = 500;
+  place.value = {seq: 600, past: false};
+  await settle();
+  assert.deepEqual([asked.length, shown(events).length], [before, 200]);
 });

@@ -3,14 +3,15 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {podHealth, podStates} from "../../../../static/js/model/health/pod.js";
-import {listNodes} from "../../../../static/js/model/nodes/node_list.js";
+import {nodeAnswer} from "../../../../static/js/model/nodes/node_answer.js";
 import {podsOf} from "../../../../static/js/model/nodes/node_pods.js";
 import {lifeOf} from "../../../../static/js/model/pods/life.js";
 import {spotHealth} from "../../../../static/js/model/run/comparison.js";
 import {healthOf, ledByHealth} from "../../../../static/js/model/run/health_of.js";
 import {RunModel} from "../../../../static/js/model/run/run_model.js";
-import {Chains, placeOf} from "../../../../static/js/model/volumes/chains.js";
+import {placeOf} from "../../../../static/js/model/volumes/chains.js";
 import {userOf} from "../../../../static/js/model/volumes/claims.js";
+import {allChains} from "../volumes/all_chains.js";
 
 const ERROR = 'MountVolume.MountDevice failed for volume "d1" : wrong fs type';
 const FAILED = {name: "volume_mount", failures: 5, error: ERROR, failed: 6e9, retry_at: 10e9};
@@ -129,16 +130,15 @@ test("the page of a node lists its pods with their health", () => {
 
 test("the list of nodes tells what the tab and card tell", () => {
   const model = modelOf();
-  const {rows, stuck} = listNodes(model.nodes, {text: "", stuckOnly: false}, model.at, 10);
-  for (const {name, answer} of rows) assert.deepEqual(drawn(answer), drawn(healthOf(`node/${name}`, model)), name);
-  assert.equal(stuck, rows.filter(({name}) => healthOf(`node/${name}`, model).state !== "well").length);
+  for (const [name, node] of model.nodes.byName) {
+    const answer = nodeAnswer(name, node, model.nodes.pods.get(name) ?? new Map(), model.at);
+    assert.deepEqual(drawn(answer), drawn(healthOf(`node/${name}`, model)), name);
+  }
 });
 
 test("chains of volumes show the health of the pod", () => {
   const model = modelOf();
-  const chains = new Chains();
-  chains.of(model.claims, model.entities);
-  const {rows} = chains.page({kind: "", text: "", page: null, id: null});
+  const rows = allChains(model);
   assert.equal(rows.length, 7);
   for (const {claimId} of rows) {
     const user = claimId && userOf(model.claims.usersOf(claimId, model.entities));

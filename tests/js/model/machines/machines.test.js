@@ -13,7 +13,7 @@ import {
 import {nameOf, objectOf, objectsOf} from "../../../../static/js/model/machines/objects.js";
 import {RunModel} from "../../../../static/js/model/run/run_model.js";
 import {Tally} from "../../../../static/js/model/run/tallies.js";
-import {Chains} from "../../../../static/js/model/volumes/chains.js";
+import {allChains} from "../volumes/all_chains.js";
 import {CLAIM_LOOK} from "../../../../static/js/model/volumes/claims.js";
 
 const [QUEUE, CACHE, VOLUME, CLAIM] = MACHINES;
@@ -258,7 +258,7 @@ test("machines count claims as the Volumes page does", () => {
   model.reset({seq: 1, at: 1, state: bindings(), events: []});
   const {claims, entities, tallies} = model;
   const shown = new Map();
-  for (const chain of new Chains().of(claims, entities).list) {
+  for (const chain of allChains(model)) {
     if (chain.claimId) {
       const look = CLAIM_LOOK[claims.state(chain.claimId, entities.get(chain.claimId), entities)].text;
       shown.set(look, (shown.get(look) ?? 0) + 1);

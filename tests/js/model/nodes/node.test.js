@@ -10,9 +10,7 @@ import {
   resourcesOf,
   shortage,
 } from "../../../../static/js/model/nodes/node_facts.js";
-import {listNodes} from "../../../../static/js/model/nodes/node_list.js";
 import {podsOf} from "../../../../static/js/model/nodes/node_pods.js";
-import {Nodes} from "../../../../static/js/model/nodes/nodes.js";
 
 const SECOND = 1e9;
 const DISK = "kubernetes.io/csi/disk.csi.example.com^d1";
@@ -167,16 +165,6 @@ test("a running pod does not wait for volumes", () => {
     nodeAnswer("n1", fails, pods, 3 * SECOND).sentence,
     "shop/web needs it: SetUp of d1 failed 2 times, next try at 10.000 s: no.",
   );
-});
-
-test("nodes with problems come first and are counted", () => {
-  const nodes = new Nodes();
-  nodes.updateNode("node/n1", undefined, READY);
-  nodes.updateNode("node/n2", undefined, {...READY, ready: false});
-  const {rows, found, stuck} = listNodes(nodes, {text: "", stuckOnly: false}, 0, 10);
-  assert.deepEqual([rows.map(({name}) => name), found, stuck], [["n2", "n1"], 2, 1]);
-  assert.equal(listNodes(nodes, {text: "", stuckOnly: true}, 0, 10).found, 1);
-  assert.equal(listNodes(nodes, {text: "N1", stuckOnly: false}, 0, 10).found, 1);
 });
 
 test("the headline has zone, taints and volume status", () => {

@@ -2,20 +2,21 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {RunModel} from "../../../../static/js/model/run/run_model.js";
-import {Chains, PAGE, placeOf, spans} from "../../../../static/js/model/volumes/chains.js";
-
-const EVERYTHING = {kind: "", text: "", page: 0, id: null};
+import {chainOf, placeOf, spans} from "../../../../static/js/model/volumes/chains.js";
+import {allChains} from "./all_chains.js";
 
 /** The chains of a state. */
-function chainsOf(state) {
+const chainsOf = (state) => allChains(modelOf(state));
+
+function modelOf(state) {
   const model = new RunModel();
   model.reset({seq: 1, at: 0, state, events: []});
-  return new Chains().of(model.claims, model.entities);
+  return model;
 }
 
 /** [what the chain is of, kind, link, what is said in an empty place] of the only one. */
 function only(state) {
-  const [{claimId, volumeId, kind, link, claimGhost, volumeGhost}, ...rest] = chainsOf(state).list;
+  const [{claimId, volumeId, kind, link, claimGhost, volumeGhost}, ...rest] = chainsOf(state);
   assert.equal(rest.length, 0);
   return [claimId, volumeId, kind, link, claimGhost || volumeGhost];
 }
@@ -61,7 +62,7 @@ test("a new claim does not get a released volume", () => {
     "volume/pv": {phase: "Released", claim: "shop/data", class: "ssd"},
   };
   assert.deepEqual(
-    chainsOf(state).list.map(({link, claimGhost, volumeGhost}) => [link, claimGhost || volumeGhost]),
+    chainsOf(state).map(({link, claimGhost, volumeGhost}) => [link, claimGhost || volumeGhost]),
     [
       ["waits", "no volume fits yet"],
       ["broken", "an earlier shop/data"],
@@ -76,50 +77,15 @@ test("an unbound chain says what it waits for", () => {
   assert.deepEqual(waiting({selected_node: "n1"}), ["waits", "provisioning for n1"]);
 });
 
-test("chains are sorted by class and counted", () => {
-  const chains = chainsOf({
-    ...bound,
-    "volume/free": {phase: "Available"},
-    "volume/a": {phase: "Failed", claim: "shop/x", class: "nfs"},
-  });
-  assert.deepEqual(
-    chains.list.map(({key}) => key),
-    ["volume/a", CLAIM, "volume/free"],
-  );
-  assert.deepEqual(
-    [...chains.counts],
-    [
-      ["", 3],
-      ["unbound", 1],
-      ["broken", 1],
-    ],
-  );
-  assert.deepEqual(spans(chains.list.concat(chains.list.at(-1))), [1, 1, 2, 0]);
+test("an object that is gone has no chain", () => {
+  const {claims, entities} = modelOf(bound);
+  assert.equal(chainOf("claim/shop/gone", claims, entities), null);
+  assert.equal(chainOf(CLAIM, claims, entities).key, CLAIM);
 });
 
-test("the first page shown has the chosen object", () => {
-  const many = Object.fromEntries(
-    Array.from({length: 2 * PAGE + 1}, (_, i) => [`volume/pv-${i}`, {phase: "Available"}]),
-  );
-  const chains = chainsOf(many);
-  assert.equal(chains.page(EVERYTHING).rows.length, PAGE);
-  const last = chains.page({...EVERYTHING, page: null, id: `volume/pv-${2 * PAGE}`});
-  assert.deepEqual([last.page, last.pages, last.found, last.rows.length], [2, 3, 2 * PAGE + 1, 1]);
-  assert.deepEqual(chains.page({...EVERYTHING, text: "PV-7", page: 9}).rows.map(({key}) => key)[0], "volume/pv-7");
-  assert.equal(chains.page({...EVERYTHING, kind: "broken"}).found, 0);
-});
-
-test("chains are cached until bindings change", () => {
-  const model = new RunModel();
-  model.reset({seq: 1, at: 0, state: bound, events: []});
-  const chains = new Chains();
-  const before = chains.of(model.claims, model.entities).list;
-  assert.equal(chains.of(model.claims, model.entities).list, before);
-  model.apply({first: 2, last: 2, at: 1, changes: {"volume/pv": null}, events: []});
-  assert.deepEqual(
-    chains.of(model.claims, model.entities).list.map(({kind}) => kind),
-    ["broken"],
-  );
+test("rows of a class share its box", () => {
+  const of = (...names) => names.map((className) => ({className}));
+  assert.deepEqual(spans(of("a", "b", "b", "", "")), [1, 2, 0, 2, 0]);
 });
 
 test("a chain's node is its pod's or its volume's", () => {
