@@ -25,7 +25,7 @@ def sheets(monkeypatch: pytest.MonkeyPatch) -> kept.Sheets:
 def rows(
     client: Client, run: Run, kind: str = "pods", status: int = 200, **query: Any
 ) -> dict[str, Any]:
-    answer = client.get(f"/api/runs/{run.pk}/rows/{kind}/", query)
+    answer = client.get(f"/api/v1/runs/{run.pk}/rows/{kind}/", query)
     assert answer.status_code == status, answer.content
     return answer.json()
 

@@ -22,7 +22,7 @@ export function Trend({histogram, title}) {
     )}</svg>`;
 }
 
-/** A run as a small picture; `shapes` are of /api/runs/RUN/drawing/, and `title` names it. */
+/** A run as a small picture; `shapes` are of /api/v1/runs/RUN/drawing/, and `title` names it. */
 export function Drawing({width, height, shapes, title}) {
   return html`<svg class="th" data-picture=${title} viewBox=${`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
     ${shapes.map(
