@@ -82,6 +82,7 @@ _FLAGS: Final = (
     Flag("server", "URL"),
     Flag("junit", "FILE"),
     Flag("sarif", "FILE"),
+    Flag("allow-writes"),
     Flag("host", "ADDRESS"),
     Flag("port", "NUMBER"),
     Flag("data", "FOLDER"),
@@ -161,6 +162,7 @@ _COMMANDS: Final = (
     Command("rbac", (*_CLUSTER, "namespace", "secrets", "user", "output", "json")),
     Command("account", hands_over=True, operands=("create", "role", "password", "list")),
     Command("kubeconfig", hands_over=True),
+    Command("mcp", ("server", "allow-writes")),
     Command("versions", ("output", "json")),
     Command("completion", operands=SHELLS),
 )

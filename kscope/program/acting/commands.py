@@ -42,6 +42,12 @@ def _completion(request: Request, screen: Screen) -> int:
     return answer_completion(request, screen)
 
 
+def _mcp(request: Request, screen: Screen) -> int:
+    from kscope.program.acting.agents.serving import answer_mcp
+
+    return answer_mcp(request, screen)
+
+
 def _managed(request: Request, screen: Screen) -> int:
     from kscope.program.acting.managed import answer_managed
 
@@ -53,6 +59,7 @@ ANSWERS = {
     "collect": _collect,
     "follow": _follow,
     "rbac": _rbac,
+    "mcp": _mcp,
     "versions": _versions,
     "completion": _completion,
     "account": _managed,

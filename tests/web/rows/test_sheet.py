@@ -116,7 +116,9 @@ def test_a_window_after_the_last_is_last() -> None:
     assert table.window(Wanted(search="none", first=40)).first == 0
 
 
-@pytest.mark.parametrize(("around", "first"), [("web-3", 2), ("web-4", 4), ("gone", 0), ("web-1", 0)])
+@pytest.mark.parametrize(
+    ("around", "first"), [("web-3", 2), ("web-4", 4), ("gone", 0), ("web-1", 0)]
+)
 def test_the_window_around_an_object_has_it(around: str, first: int) -> None:
     table = names_table(*(f"web-{i}" for i in range(5)))
     assert table.window(Wanted(around=around, count=2)).first == first

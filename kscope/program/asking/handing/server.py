@@ -19,7 +19,7 @@ from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError, Status
 
 DEFAULT: Final = "http://localhost:8000/"
-API: Final = "api/"
+API: Final = "api/v1/"
 _SECONDS: Final = 600
 _PIECE: Final = 1 << 20
 _MOST_SAID: Final = 64 * 1024
@@ -48,6 +48,14 @@ class Server:
     def read(self, path: str) -> Any:
         """An answer in JSON. Raises ProgramError."""
         return json.loads(b"".join(self.get(path, {})))
+
+    def send(self, path: str, body: Any) -> Any:
+        """Send JSON; the answer. Raises ProgramError."""
+        headers = {"Content-Type": "application/json"}
+        data = json.dumps(body).encode()
+        asked = urllib.request.Request(self.address(API + path), data, headers, method="POST")
+        with self._open(asked) as answer:
+            return json.loads(answer.read())
 
     def upload(self, path: str, files: list[Path], fields: Mapping[str, str]) -> Any:
         """Send files as a form does; the answer. Raises ProgramError, OSError."""
