@@ -25,7 +25,8 @@
 | KSCOPE_DELETE_RUNS_DAYS | 0 | delete runs after so many days; 0 for never |
 | KSCOPE_THIN_RUNS_DAYS | 0 | keep only spaced checkpoints of runs after so many days; 0: all |
 | KSCOPE_DROP_EVIDENCE_DAYS | 0 | drop attempts' evidence after so many days; 0 for never |
-| KSCOPE_UPLOAD_MAX | 117440512 | bytes of one upload, all files together |
+| KSCOPE_UPLOAD_MAX | 117440512 | bytes of one upload of an editor, all files together |
+| KSCOPE_UPLOAD_MAX_ADMIN | 2147483648 | the same of an admin, and where no login is required |
 | KSCOPE_WRITER_EVENTS | 1000 | events of one slice from which a process of its own writes a run |
 | KSCOPE_UPLOAD_FILES | 2000 | files of one upload |
 | KSCOPE_RATE_READ | 6000/min | requests of an account that read; more where no login is required |
@@ -38,7 +39,7 @@
 | KSCOPE_SESSION_HOURS | 168 | a login ends after so long in any case |
 | KSCOPE_SOCKETS | 100 | open sockets of an account; more where no login is required |
 | KSCOPE_QUOTA_UPLOADS | 100 | uploads an account may keep |
-| KSCOPE_QUOTA_UPLOAD_BYTES | 1073741824 | bytes of all uploads an account may keep |
+| KSCOPE_QUOTA_UPLOAD_BYTES | 4294967296 | bytes of all uploads an account may keep |
 | KSCOPE_QUOTA_RUNS | 200 | runs an account may keep |
 | KSCOPE_QUOTA_PLAYING | 10 | runs of an account that may play at once |
 | KSCOPE_ENGINE_PROCESSES | one more than cores, 3 to 8 | processes that answer pages' questions about engines |
@@ -266,7 +267,12 @@ WEB_STREAMS_MIB = env.env_int(os.environ, "KSCOPE_WEB_STREAMS", 512, lowest=16)
 WEB_SENDING_MIB = env.env_int(os.environ, "KSCOPE_WEB_SENDING", 256, lowest=16)
 
 # A body without files is an object, a command or a form: as long as an API server takes it.
-UPLOAD_MAX_BYTES = env.env_int(os.environ, "KSCOPE_UPLOAD_MAX", 112 * 1024 * 1024, lowest=1024)
+UPLOAD_MAX_BYTES = env.env_int(
+    os.environ, "KSCOPE_UPLOAD_MAX", 112 * 1024**2, lowest=1024, highest=2**40
+)
+UPLOAD_MAX_ADMIN_BYTES = env.env_int(
+    os.environ, "KSCOPE_UPLOAD_MAX_ADMIN", 2 * 1024**3, lowest=1024, highest=2**40
+)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 3 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FILES = env.env_int(os.environ, "KSCOPE_UPLOAD_FILES", 2_000, lowest=1)
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440  # of a body; a longer one is on disk while it is received
@@ -305,7 +311,7 @@ RATE_LIMITS = {
 SOCKETS_PER_ACCOUNT = env.env_int(os.environ, "KSCOPE_SOCKETS", 100 * _MORE, lowest=1)
 QUOTAS = {
     "uploads": env.env_int(os.environ, "KSCOPE_QUOTA_UPLOADS", 100),
-    "upload_bytes": env.env_int(os.environ, "KSCOPE_QUOTA_UPLOAD_BYTES", 1024**3, highest=2**53),
+    "upload_bytes": env.env_int(os.environ, "KSCOPE_QUOTA_UPLOAD_BYTES", 4 * 1024**3, highest=2**53),
     "runs": env.env_int(os.environ, "KSCOPE_QUOTA_RUNS", 200),
     "playing": env.env_int(os.environ, "KSCOPE_QUOTA_PLAYING", 10),
 }

@@ -1,12 +1,16 @@
 """What the form for uploads knows of their limit."""
 
+from typing import Any
+
 from django import template
-from django.conf import settings
+
+from kscope.accounts.access import visitor_of
+from kscope.runs.capacity.upload_size import upload_limit
 
 register = template.Library()
 
 
-@register.simple_tag
-def upload_most() -> int:
-    """`{% upload_most %}`: how many bytes the files of an upload may have together."""
-    return settings.UPLOAD_MAX_BYTES
+@register.simple_tag(takes_context=True)
+def upload_most(context: Any) -> int:
+    """`{% upload_most %}`: how many bytes the files of an upload of the visitor may have together."""
+    return upload_limit(visitor_of(context["request"]))

@@ -42,7 +42,10 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     ),
     "a body that goes on after the answer": (f"{connections.REST_SECONDS:.0f} s",),
     "a body of those who may not send one": (f"{bodies.SHORT_BYTES // 1024} KiB, in memory",),
-    "the body of an upload": (f"KSCOPE_UPLOAD_MAX` ({settings.UPLOAD_MAX_BYTES // MIB} MiB)",),
+    "the body of an upload": (
+        f"KSCOPE_UPLOAD_MAX` ({settings.UPLOAD_MAX_BYTES // MIB} MiB)",
+        f"KSCOPE_UPLOAD_MAX_ADMIN` ({settings.UPLOAD_MAX_ADMIN_BYTES // MIB} MiB)",
+    ),
     "any other body": (f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE // MIB} MiB",),
     "uploads that are received or read": (f"KSCOPE_WEB_UPLOADS` ({settings.WEB_UPLOADS}), half",),
     "other bodies above 64 KiB that are received": (f"{bodies.LARGE_AT_ONCE}, half",),

@@ -21,6 +21,7 @@ from django.utils.translation import gettext
 
 from kscope.runs.capacity.askers import asker_key
 from kscope.runs.capacity.places import Places
+from kscope.runs.capacity.upload_size import most_of_all
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.senders import refuse_sender
 
@@ -118,18 +119,26 @@ class _Body:
 
     async def _check(self, length: int) -> None:
         """Return when so many bytes may come. Raises ApplicationError if they may not."""
-        limit = limit_of(self._scope["method"], self._scope["path"])
-        if length > self._scope.get(MOST, limit):
-            raise too_long(self._scope["method"], self._scope["path"], self._announced)
+        self._refuse_longer(length)
         if length <= SHORT_BYTES or self._is_allowed:
             return
         self._is_allowed = True
         if not self._scope["path"].startswith(KUBERNETES):  # which has asked for itself by now
-            await database_sync_to_async(refuse_sender)(
+            most = await database_sync_to_async(refuse_sender)(
                 self._scope, upload_bytes=self._announced if self._is_upload else None
             )
+            if self._is_upload:
+                self._scope[MOST] = most + MULTIPART_BYTES
+                self._refuse_longer(length)
         await self._line.take(self._key)
         self._has_place = True
+
+    def _refuse_longer(self, length: int) -> None:
+        """Raise ApplicationError for a body of so many bytes if that is too much."""
+        method, path = self._scope["method"], self._scope["path"]
+        most = self._scope.get(MOST, limit_of(method, path))
+        if length > most:
+            raise too_long(method, path, self._announced, most)
 
     async def _next(self) -> Message:
         """The next message. Raises ApplicationError when the body comes too slowly."""
@@ -164,13 +173,14 @@ def is_upload(method: str, path: str) -> bool:
 def limit_of(method: str, path: str) -> int:
     """How many bytes the body of such a request may have."""
     if is_upload(method, path):
-        return settings.UPLOAD_MAX_BYTES + MULTIPART_BYTES
+        return most_of_all() + MULTIPART_BYTES
     return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
-def too_long(method: str, path: str, announced: int) -> ApplicationError:
-    """The refusal of a body that has more."""
-    limit = settings.UPLOAD_MAX_BYTES if is_upload(method, path) else limit_of(method, path)
+def too_long(method: str, path: str, announced: int, most: int | None = None) -> ApplicationError:
+    """The refusal of a body that has more, or more than *most*."""
+    limit = limit_of(method, path) if most is None else most
+    limit -= MULTIPART_BYTES if is_upload(method, path) else 0
     allowed = limit // _MIB
     if is_upload(method, path):
         known = gettext("{size} MiB were sent; an upload may hold {allowed} MiB in all")

@@ -18,6 +18,7 @@ from kscope.accounts.authentication import is_own_origin
 from kscope.accounts.sockets import credential_of
 from kscope.runs.capacity.askers import address_of, remember
 from kscope.runs.capacity.quotas import quotas_foresee
+from kscope.runs.capacity.upload_size import upload_limit
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 from kscope.runs.web.contract.problems import is_nothing
@@ -26,8 +27,8 @@ _RUN = re.compile(r"/runs/(\d{1,18})/")
 Scope = Mapping[str, Any]
 
 
-def refuse_sender(scope: Scope, *, upload_bytes: int | None = None) -> None:
-    """Raise ApplicationError if the large body of a request is not to come.
+def refuse_sender(scope: Scope, *, upload_bytes: int | None = None) -> int:
+    """How many bytes the files of an upload may have. Raises ApplicationError if no body is to come.
 
     *upload_bytes* is the length that was announced of an upload. The words are the second half of a
     sentence; the status is that of the answer.
@@ -50,6 +51,7 @@ def refuse_sender(scope: Scope, *, upload_bytes: int | None = None) -> None:
         )
     if upload_bytes is not None:
         quotas_foresee(visitor.account_id, uploads=1, upload_bytes=upload_bytes)
+    return upload_limit(visitor)
 
 
 def _check_address(scope: Scope) -> None:

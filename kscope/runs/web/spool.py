@@ -4,9 +4,12 @@ An engine process reads them there, so nothing of them is kept in the memory of 
 file goes when the request is over.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import IO, Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler
@@ -45,9 +48,31 @@ class SpoolHandler(FileUploadHandler):
         )
 
 
-def content_of(piece: Piece) -> bytes:
+@dataclass(slots=True)
+class Content:
+    """The content of a file, read from its beginning to its end."""
+
+    file: IO[bytes]
+    size: int
+    _left: int
+
+    def read(self, size: int, /) -> bytes:
+        """At most *size* bytes; none at the end."""
+        found = self.file.read(min(size, self._left))
+        self._left -= len(found)
+        return found
+
+
+@contextmanager
+def opened(piece: Piece) -> Iterator[Content]:
     """The content of a file; in any process that sees the same temporary folder."""
     path, start, length = piece
     with Path(path).open("rb") as file:
         file.seek(start)
-        return file.read(length)
+        yield Content(file, length, length)
+
+
+def content_of(piece: Piece) -> bytes:
+    """The whole content of a small file."""
+    with opened(piece) as content:
+        return content.read(content.size)

@@ -14,7 +14,6 @@ from typing import Any
 
 import orjson
 from asgiref.sync import sync_to_async
-from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.utils import timezone
@@ -27,25 +26,27 @@ from engine.input.loader import Loader
 from engine.input.options import IntakeOptions, OptionFault
 from engine.input.scenario import LONGEST_NAME
 from engine.input.sources.archives import is_archive
-from engine.input.sources.foreign import name_fault
 from engine.input.sources.runs import is_run_file
+from engine.input.streams.window import Window
 from engine.objects.documents import Limits
 from engine.objects.values.shown import shown
 from engine.run_file.checking import check_play
 from engine.run_file.contents import RunFileError
 from engine.run_file.reading import read_run_file
 from engine.scheduler.configuration.scenario_schedulers import check_setup, is_known_plugin
+from kscope.accounts.access import Visitor
 from kscope.runs import aside, services
 from kscope.runs.aside import Question
+from kscope.runs.capacity.upload_size import upload_limit
 from kscope.runs.errors import ApplicationError
 from kscope.runs.run_files import run_import
 from kscope.runs.web.answers import EngineAnswer, EngineParts
-from kscope.runs.web.spool import Piece, SpooledFile, content_of
+from kscope.runs.web.spool import Piece, SpooledFile, opened
 from kscope.runs.web.upload_report import UploadReport, upload_report
 
 READ_SECONDS = 300.0
-_HEAD = 200  # bytes of a file that say what it is
 PATIENCE_SECONDS = 120.0  # until an engine process is free
+_HEAD = 4096  # bytes by which a file is recognised
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,25 +119,31 @@ class UploadParts(EngineParts):
 
 def upload_ask(
     given: Iterable[UploadedFile],
+    visitor: Visitor,
     *,
     name: str = "",
-    owner_id: int | None = None,
     choices: Mapping[str, str] | None = None,
 ) -> Question | Outcome:
-    """The question that reads the files, or what came of them if that is known without reading.
+    """The question that reads the files of *visitor*, or what came of them if that is known before.
 
     *choices* are those of options.NAMES, in the words of a form.
     """
     choices = {key: text for key, text in (choices or {}).items() if text}
     files = [file for file in given if isinstance(file, SpooledFile)]  # all, by the settings
-    names = _names(files)
-    problem = _too_much(files) or _bad_name(name) or _bad_choice(choices)
+    names, most = _names(files), upload_limit(visitor)
+    problem = _too_much(files, most) or _bad_name(name) or _bad_choice(choices)
     if problem is not None:
         result = LoadResult()
         result.problems.append(problem)
         return Outcome(upload_report(names, result), None)
     pieces = [(name, *file.piece) for name, file in zip(names, files, strict=True)]
-    arguments = {"pieces": pieces, "name": name, "owner_id": owner_id, "choices": choices}
+    arguments = {
+        "pieces": pieces,
+        "name": name,
+        "owner_id": visitor.account_id,
+        "choices": choices,
+        "most_bytes": most,
+    }
     return Question(
         upload_read, arguments, run_id=0, seconds=READ_SECONDS, patience=PATIENCE_SECONDS
     )
@@ -147,24 +154,28 @@ def upload_read(
     name: str,
     owner_id: int | None,
     choices: Mapping[str, str] | None = None,
+    most_bytes: int = Limits().stream_bytes,
 ) -> Iterator[dict[str, Any]]:
     """Read the files and keep them as a scenario; with any problem nothing is saved.
 
-    Each of *pieces* is a file: its name and its `Piece`. For an engine process. Raises
+    Each of *pieces* is a file: its name and its `Piece`; one, or an archive unpacked, may have up to
+    *most_bytes*. For an engine process. Raises
     ApplicationError when the owner keeps too much already.
     """
-    if len(pieces) == 1 and is_run_file(content_of((*pieces[0][1:3], min(pieces[0][3], _HEAD)))):
+    if len(pieces) == 1 and _is_run(_piece(pieces[0][1:])):
         yield from _run_read(*pieces[0], owner_id=owner_id)
         return
-    loader = Loader(check_setup, IntakeOptions.read(choices or {}, is_known_plugin))
+    options = IntakeOptions.read(choices or {}, is_known_plugin)
+    loader = Loader(check_setup, options, Limits(stream_bytes=most_bytes))
     for number, (file, *piece) in enumerate(pieces, 1):
-        yield {"doing": "reading", "file": file, "number": number, "of": len(pieces)}
-        data = content_of(_piece(piece))
-        fault = "" if len(pieces) == 1 or is_archive(data) else name_fault(file, data)
-        if fault:
-            loader.skip(file, fault)
-        else:
-            loader.read(file, data, Limits())
+        told = {"doing": "reading", "file": file, "number": number, "of": len(pieces)}
+        yield told
+        with opened(_piece(piece)) as content:
+            window = Window(content, content.size)
+            # How much comes out of an archive is not known.
+            size = 0 if is_archive(window.look(_HEAD)) else content.size
+            for read in loader.given(file, window, is_alone=len(pieces) == 1):
+                yield {**told, "read": read, "size": size}
     yield {"doing": "checking"}
     result = loader.finish()
     names = [file for file, *_ in pieces]
@@ -186,7 +197,8 @@ def _run_read(
     yield {"doing": "reading", "file": name, "number": 1, "of": 1}
     result, run = LoadResult(), None
     try:
-        data = content_of((path, start, length))
+        with opened((path, start, length)) as content:
+            data = content.read()
         file = read_run_file(data)
         yield {"doing": "checking"}
         check_play(file.scenario, file.choices)
@@ -198,6 +210,11 @@ def _run_read(
     report = asdict(upload_report([name], result))
     ids = (None, None) if run is None else (run.scenario_id, run.pk)
     yield {"report": report, "scenario": ids[0], "run": ids[1]}
+
+
+def _is_run(piece: Piece) -> bool:
+    with opened(piece) as content:
+        return is_run_file(content.read(_HEAD))
 
 
 def _piece(parts: Sequence[Any]) -> Piece:
@@ -251,13 +268,13 @@ def _bad_choice(choices: Mapping[str, str]) -> Problem | None:
     return None
 
 
-def _too_much(files: Sequence[SpooledFile]) -> Problem | None:
+def _too_much(files: Sequence[SpooledFile], most: int) -> Problem | None:
     """The problem of files that are too large together, found before any of them is read."""
     total = 0
     for file in files:
         total += file.size or 0
-        if total > settings.UPLOAD_MAX_BYTES:
-            allowed = settings.UPLOAD_MAX_BYTES // 1_048_576
+        if total > most:
+            allowed = most // 1_048_576
             message = gettext(
                 "{size} MiB with the files before it; an upload may hold {allowed} MiB in all"
             ).format(size=f"{total / 1_048_576:.1f}", allowed=allowed)

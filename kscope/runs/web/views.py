@@ -346,8 +346,7 @@ def scenario_upload(request: HttpRequest) -> HttpResponseBase:
         return render(request, "runs/upload.html", {"versions": version_choices()}, status=400)
     name = request.POST.get("name", "").strip()
     choices = {each: request.POST.get(each, "").strip() for each in NAMES}
-    owner = visitor_of(request).account_id
-    question = upload_ask(files, name=name, owner_id=owner, choices=choices)
+    question = upload_ask(files, visitor_of(request), name=name, choices=choices)
     if isinstance(question, Outcome):
         return _upload_page(request, "runs/upload.html", question)
     if JSON_LINES in request.headers.get("Accept", ""):

@@ -171,6 +171,20 @@ async def test_a_quota_is_compared_with_the_length(user: User, settings: Any) ->
     assert "it may keep 10,485,760" in sender.text
 
 
+async def test_an_editor_sends_less_than_an_admin(user: User, settings: Any) -> None:
+    settings.UPLOAD_MAX_BYTES, settings.UPLOAD_MAX_ADMIN_BYTES = 10 * MIB, 100 * MIB
+    sender = Sender(16 * MIB)
+    sender.headers |= await sync_to_async(session)(user)
+    await sender.ask(application)
+    assert (sender.status, sender.taken) == (413, 0)
+    assert "16.0 MiB were sent; an upload may hold 10 MiB in all" in sender.text
+    admin = await sync_to_async(lambda: account_create(name="ada", role=Role.ADMIN)[0])()
+    sender = Sender(16 * MIB)
+    sender.headers |= await sync_to_async(session)(admin)
+    await sender.ask(application)
+    assert (sender.status, sender.taken) != (413, 0)
+
+
 async def test_a_rate_is_looked_at_before_the_body(
     user: User, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

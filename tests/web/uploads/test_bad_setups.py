@@ -7,6 +7,7 @@ import pytest
 
 from engine.cluster.cluster import Cluster
 from engine.input.scenario import Scenario as LoadedScenario
+from kscope.accounts.access import Role, Visitor
 from kscope.runs import services
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
@@ -41,7 +42,7 @@ def upload(*texts: str) -> Upload:
             spool.write(text.encode())
             files.append(SpooledFile(spool, f"{place}.yaml", piece))
         spool.flush()
-        question = upload_ask(files)
+        question = upload_ask(files, Visitor(role=Role.EDITOR))
         assert isinstance(question, Question)
         *_, told = question.function(**question.arguments)
     report = UploadReport.from_dict(told["report"])

@@ -78,7 +78,7 @@ def test_a_bad_quantity_is_reported_and_nothing_saved(
 
 
 def test_too_much_is_refused_before_it_is_read(client: Client, settings: Any) -> None:
-    settings.UPLOAD_MAX_BYTES = 100
+    settings.UPLOAD_MAX_BYTES = settings.UPLOAD_MAX_ADMIN_BYTES = 100
     answer = upload(client, ("big.yaml", NODE + "#" * 200))
     assert answer.status_code == 422
     assert "an upload may hold" in answer.content.decode()
@@ -121,14 +121,14 @@ async def answered(sender: Sender, path: str, **headers: str) -> tuple[int, str]
 @pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/v1/scenarios/"])
 async def test_a_body_declared_too_long_is_refused_unread(path: str) -> None:
     sender = Sender(3_200)
-    status, body = await answered(sender, path, content_length=str(200 * 1_048_576))
+    status, body = await answered(sender, path, content_length=str(2_100 * 1_048_576))
     assert (status, sender.taken) == (413, 0)
-    assert "200.0 MiB were sent; an upload may hold 112 MiB in all" in body
+    assert "2100.0 MiB were sent; an upload may hold 2048 MiB in all" in body
 
 
 @pytest.mark.parametrize("path", ["/scenarios/upload/", "/api/v1/scenarios/"])
 async def test_a_body_of_unknown_length_is_limited(path: str, settings: Any) -> None:
-    settings.UPLOAD_MAX_BYTES = 1_048_576
+    settings.UPLOAD_MAX_BYTES = settings.UPLOAD_MAX_ADMIN_BYTES = 1_048_576
     sender = Sender(3_200)
     status, body = await answered(sender, path, transfer_encoding="chunked")
     assert status == 413

@@ -94,8 +94,8 @@ class ScenarioList(EngineView):
         refuse_unknown_fields(request.data, ("files", "name", *NAMES))
         question = upload_ask(
             files,
+            visitor_of(request),
             name=str(request.data.get("name") or ""),
-            owner_id=visitor_of(request).account_id,
             choices={each: str(request.data.get(each) or "") for each in NAMES},
         )
         if isinstance(question, Outcome):

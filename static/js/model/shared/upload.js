@@ -21,11 +21,12 @@ export function sentWords(sent, total) {
 }
 
 /** What the server does, from a line that it sends meanwhile. */
-export function doingWords({doing, file, number, of}) {
+export function doingWords({doing, file, number, of, read = 0, size = 0}) {
   switch (doing) {
     case "waiting":
       return gettext("Waiting until other questions are answered…");
     case "reading":
+      if (read) return readingWords(file, read, size);
       return of > 1
         ? gettext("Reading {file} ({number} of {of})…", {file, number, of})
         : gettext("Reading {file}…", {file});
@@ -34,6 +35,14 @@ export function doingWords({doing, file, number, of}) {
     default:
       return gettext("Storing the scenario…");
   }
+}
+
+/** How much of a large file has been read; how much comes out of an archive is not known. */
+function readingWords(file, read, size) {
+  const parts = {file, read: mebibytes(read)};
+  return read <= size
+    ? gettext("Reading {file}: {read} of {size} MiB…", {...parts, size: mebibytes(size)})
+    : gettext("Reading {file}: {read} MiB…", parts);
 }
 
 function mebibytes(bytes) {

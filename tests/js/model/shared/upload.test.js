@@ -25,3 +25,9 @@ test("one of several files is told by its number", () => {
   assert.equal(doingWords(reading), "Reading pods.yaml (2 of 3)…");
   assert.equal(doingWords({...reading, of: 1}), "Reading pods.yaml…");
 });
+
+test("a large file is told by how much is read", () => {
+  const reading = {doing: "reading", file: "all.json", number: 1, of: 1, read: 8 * MEBIBYTE};
+  assert.equal(doingWords({...reading, size: 1024 * MEBIBYTE}), "Reading all.json: 8.0 of 1024.0 MiB…");
+  assert.equal(doingWords({...reading, size: 0}), "Reading all.json: 8.0 MiB…");
+});
