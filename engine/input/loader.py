@@ -126,6 +126,12 @@ def load_paths(
     return loader.finish()
 
 
+def reading_words(name: str, done: int, size: int) -> str:
+    """How far the reading of a file is, for people: "all.json: 120 of 1,140 MiB"."""
+    of = f" of {size >> 20:,}" if size >= done else ""
+    return f"{name}: {done >> 20:,}{of} MiB"
+
+
 def _no_progress(name: str, done: int, size: int) -> None:
     """Nobody looks."""
 

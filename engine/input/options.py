@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from engine.input.machines.wanted import WantedNodes, parse_wanted
 from engine.objects.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement
+from engine.objects.values.quantity import QuantityError, parse
 
 Manifest = dict[str, Any]
 # How the versions of objects that a watch prints are read: see formats/watches.py.
@@ -110,6 +111,17 @@ class IntakeOptions:
             return True
         labels: dict[str, str] = metadata.get("labels") or {}
         return all(each.matches(labels) for each in self.selector)
+
+
+def parse_size(text: str) -> int:
+    """A number of bytes: 500000000, 512Mi, 4Gi. Raises ValueError."""
+    try:
+        size = parse(text).value
+    except QuantityError:
+        size = 0
+    if size < 1024 or "m" in text:
+        raise ValueError(f"{text[:40]!r} is no size; write it as 512Mi or 4Gi")
+    return size
 
 
 def _is_on(given: Mapping[str, str], name: str) -> bool:

@@ -63,6 +63,13 @@ _FLAGS: Final = (
     Flag("server", "ADDRESS"),
     Flag("fork", "FILE"),
     Flag("nodes", "LIST"),
+    Flag("read-namespace", "NAME", repeats=True),
+    Flag("read-kind", "KIND", repeats=True),
+    Flag("read-selector", "SELECTOR"),
+    Flag("ignore-unknown-plugins"),
+    Flag("watch", "recording|newest", choices=("recording", "newest"), noun="reading of a watch"),
+    Flag("perf-case", "CASE/WORKLOAD"),
+    Flag("max-bytes", "SIZE"),
     Flag("profile", "VERSION", choices=PROFILES, noun="profile", repeats=True),
     Flag("namespace", "NAME", "n"),
     Flag("all-namespaces", short="A"),
@@ -95,7 +102,11 @@ _FLAGS: Final = (
 FLAGS: Final = {flag.long: flag for flag in _FLAGS}
 # What every command knows.
 EVERYWHERE: Final = ("color", "quiet", "help")
-_SOURCE: Final = ("filename", "nodes", "profile")
+_READING: Final = (
+    *("read-namespace", "read-kind", "read-selector", "ignore-unknown-plugins"),
+    *("watch", "perf-case", "max-bytes"),
+)
+_SOURCE: Final = ("filename", "nodes", "profile", *_READING)
 _CLUSTER: Final = ("context", "kubeconfig", "request-timeout", "read")
 _ANSWER: Final = ("namespace", "all-namespaces", "selector", "output", "json")
 

@@ -1,16 +1,18 @@
 """The arguments of commands that read files, and what they tell about the reading."""
 
 import argparse
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 from django.core.management.base import BaseCommand, CommandError
 
 from engine.input.load_result import LoadResult, SetupCheck
-from engine.input.loader import STDIN, load_paths
-from engine.input.options import NAMES, WATCHES, IntakeOptions, OptionFault
+from engine.input.loader import STDIN, load_paths, reading_words
+from engine.input.options import NAMES, WATCHES, IntakeOptions, OptionFault, parse_size
+from engine.objects.documents import Limits
 from engine.scheduler.configuration.scenario_schedulers import is_known_plugin
 
 BAD_INPUT = 2
@@ -71,6 +73,12 @@ def add_intake_arguments(
         help="which test case of a scheduler_perf file",
     )
     group.add_argument(
+        "--max-bytes",
+        metavar="SIZE",
+        default="",
+        help="the largest file that is read, and the most that comes out of an archive; default: 4Gi",
+    )
+    group.add_argument(
         "--report", metavar="FILE", help="write what was read, skipped and assumed as JSON"
     )
     parser.set_defaults(intake_has_seed=has_seed)
@@ -102,8 +110,11 @@ def paths_of(names: list[str]) -> list[Path]:
 
 def load(names: list[str], given: Mapping[str, Any], check: SetupCheck) -> LoadResult:
     """What the files hold. Raises CommandError, with exit status 2, when they cannot be used."""
+    options, limits = options_of(given), _limits(given)
     try:
-        loaded = load_paths(paths_of(names), check=check, options=options_of(given))
+        loaded = load_paths(
+            paths_of(names), limits, check=check, options=options, progress=_Progress(sys.stderr)
+        )
     except OSError as error:
         if error.filename is None:
             raise
@@ -118,6 +129,28 @@ def load(names: list[str], given: Mapping[str, Any], check: SetupCheck) -> LoadR
         alone = all((each.file, each.message) in known for each in loaded.problems)
         raise _bad_input("\n".join(told if alone else [*told, *_skipped(loaded)]))
     return loaded
+
+
+def _limits(given: Mapping[str, Any]) -> Limits:
+    text = given.get("max_bytes") or ""
+    try:
+        return Limits(stream_bytes=parse_size(text)) if text else Limits()
+    except ValueError as error:
+        raise _bad_input(f"--max-bytes: {error}") from error
+
+
+class _Progress:
+    """On a terminal, a line that says how much of a large file has been read."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __call__(self, name: str, done: int, size: int) -> None:
+        """See load_paths()."""
+        if self._stream.isatty():
+            self._stream.write(f"\r\x1b[Kreading {reading_words(name, done, size)}")
+            self._stream.write("\r\x1b[K" if done >= size > 0 else "")
+            self._stream.flush()
 
 
 def tell(

@@ -198,7 +198,7 @@ def _run_read(
     result, run = LoadResult(), None
     try:
         with opened((path, start, length)) as content:
-            data = content.read()
+            data = content.read(content.size)
         file = read_run_file(data)
         yield {"doing": "checking"}
         check_play(file.scenario, file.choices)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from engine.diagnosis.triage.standing import Standing, standing
 from engine.input.formats.collection import Collection
 from engine.input.load_result import LoadResult, Problem
-from engine.input.loader import load_paths
-from engine.input.options import IntakeOptions, OptionFault
+from engine.input.loader import load_paths, reading_words
+from engine.input.options import IntakeOptions, OptionFault, parse_size
 from engine.input.sources.runs import is_run_file
 from engine.kernel.errors import SimError
+from engine.objects.documents import Limits
 from engine.run_file.checking import check_play
 from engine.run_file.contents import RunFile, RunFileError
 from engine.run_file.reading import read_run_file
-from engine.scheduler.configuration.scenario_schedulers import check_setup
+from engine.scheduler.configuration.scenario_schedulers import check_setup, is_known_plugin
 from kscope.program.asking.reading.cluster import read_about
 from kscope.program.asking.reading.kinds import Named
 from kscope.program.grammar import COMMANDS, Request
@@ -89,7 +91,7 @@ def read(
     run = run_named(request, names)
     if run is not None:
         return Source(tuple(names), LoadResult(), run)
-    loaded = _loaded(request, names)
+    loaded = _loaded(request, screen, names)
     if not loaded.ok:
         raise unreadable(loaded.problems)
     _say_what_was_read(request, screen, loaded)
@@ -169,19 +171,55 @@ def _read_context(
     return Source((f"--context {name}",), loaded, live=live)
 
 
-def _loaded(request: Request, names: Sequence[str]) -> LoadResult:
+def _loaded(request: Request, screen: Screen, names: Sequence[str]) -> LoadResult:
     # What stands is asked about as it is now; what is played goes through its changes.
     watch = "recording" if request.command in _PLAYED else "newest"
     try:
-        options = IntakeOptions.read({"nodes": request["nodes"] or "", "watch": watch})
+        options = IntakeOptions.read(_choices(request, watch), is_known_plugin)
         for name in names:
             if name != STDIN and not Path(name).exists():
                 raise ProgramError(f"{name}: no such file or folder")
-        return load_paths(map(Path, names), check=check_setup, options=options)
+        return load_paths(
+            map(Path, names),
+            _limits(request),
+            check=check_setup,
+            options=options,
+            progress=lambda *done: screen.progress(f"reading {reading_words(*done)}"),
+        )
     except OptionFault as fault:
-        raise ProgramError(f"--{fault.option}: {fault}") from fault
+        raise ProgramError(f"--{_FLAGS.get(fault.option, fault.option)}: {fault}") from fault
     except OSError as error:
         raise ProgramError(f"{error.filename}: {error.strerror}") from error
+
+
+# The flags of the options that are called otherwise.
+_FLAGS = {
+    "namespaces": "read-namespace",
+    "kinds": "read-kind",
+    "selector": "read-selector",
+    "case": "perf-case",
+}
+
+
+def _choices(request: Request, watch: str) -> dict[str, str]:
+    """What the flags choose, in the words of options.NAMES."""
+    is_on = "on" if request["ignore-unknown-plugins"] else ""
+    given = {name: request[flag] or "" for name, flag in _FLAGS.items()}
+    words = {name: text if isinstance(text, str) else ",".join(text) for name, text in given.items()}
+    return {
+        **words,
+        "nodes": request["nodes"] or "",
+        "watch": request["watch"] or watch,
+        "ignore_unknown_plugins": is_on,
+    }
+
+
+def _limits(request: Request) -> Limits:
+    size = request["max-bytes"]
+    try:
+        return Limits(stream_bytes=parse_size(size)) if size else Limits()
+    except ValueError as error:
+        raise ProgramError(f"--max-bytes: {error}") from error
 
 
 def stand(source: Source, request: Request) -> Standing:
@@ -284,9 +322,10 @@ def _place(problem: Problem) -> list[str]:
 
 def _line_of(problem: Problem) -> str | None:
     try:
-        lines = Path(problem.file).read_text(errors="replace").splitlines()
-        text = lines[problem.line - 1] if problem.line else None
-    except (OSError, IndexError):
+        with Path(problem.file).open(errors="replace") as file:
+            lines = islice(file, max(problem.line - 1, 0), None)
+            text = next(lines, "").rstrip("\n") if problem.line else None
+    except OSError:
         return None
     return text if text is not None and len(text) < 200 else None
 
