@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from engine.api_server.store import process
+from engine.controllers.autoscaling.controller import AutoscalerController
 from engine.controllers.disruption.disruption import DisruptionController
 from engine.controllers.garbage_collection.garbage_collector import GarbageCollector
 from engine.controllers.garbage_collection.namespace import NamespaceController
@@ -88,6 +89,9 @@ class WorkloadActors:
         self.finished_jobs = (
             self._new(TTLAfterFinishedController) if context.rules.deletes_finished_jobs else None
         )
+        self.autoscalers = AutoscalerController(
+            context, SpamFilter(context.loop, self._events(AutoscalerController.AUTHOR))
+        )
         # The listers of each controller; all have the same ones until one is restarted.
         self._listers_of = dict.fromkeys(_ATTRIBUTES, context.listers)
 
@@ -167,4 +171,5 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     DeviceDriver.AUTHOR: "device_driver",
     WatchingCronJobController.AUTHOR: "cron_jobs",
     TTLAfterFinishedController.AUTHOR: "finished_jobs",
+    AutoscalerController.AUTHOR: "autoscalers",
 }

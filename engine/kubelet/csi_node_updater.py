@@ -4,6 +4,7 @@ Upstream: pkg/volume/csi/csi_node_updater.go. There each kubelet has a ticker fo
 kubelets here begin together, so that one ticker for each driver does the work of all.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import ClassVar, Protocol
 
@@ -78,3 +79,9 @@ def update_limit(store: ObjectStore, node: str, driver: str) -> None:
     message = f"driver {driver} says how many volumes it can attach"
     with suppress(ApiError):
         store.patch("CSINode", node, patch, by=COMPONENT, message=message)
+
+
+def update_limits(store: ObjectStore, node: str, drivers: Iterable[str]) -> None:
+    """The same for each of the *drivers*, once."""
+    for driver in dict.fromkeys(drivers):
+        update_limit(store, node, driver)

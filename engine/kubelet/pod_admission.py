@@ -18,10 +18,14 @@ _FIRST: Final = ("pods", "cpu", "memory", "ephemeral-storage")
 
 
 class Rejection(NamedTuple):
-    """Why a kubelet refuses a pod: status.reason and the text for status.message and the Event."""
+    """Why a kubelet refuses a pod: status.reason and the text for status.message and the Event.
+
+    `begin` is what goes before the text in status.message.
+    """
 
     reason: str
     message: str
+    begin: str = "Pod "
 
 
 class NodeResources:

@@ -8,6 +8,7 @@ from engine.kernel.errors import ApiError
 from engine.kernel.loop import EventLoop
 from engine.kernel.units import SECOND, nanoseconds_of
 from engine.kubelet.context import COMPONENT
+from engine.kubelet.pod_admission import Rejection
 from engine.kubelet.worker import Worker
 from engine.objects.objects import Manifest, Pod
 from engine.objects.outside import ToldFailure
@@ -54,6 +55,16 @@ class PodStatusWriter:
             return
         worker.unsent = {}
         worker.pod = cast("Pod", written)
+
+    def reject(self, worker: Worker, refusal: Rejection, started: str) -> None:
+        """Write that the pod has failed before it began. Upstream: kubelet.rejectPod()."""
+        status: Manifest = {
+            "phase": "Failed",
+            "reason": refusal.reason,
+            "message": f"{refusal.begin}{refusal.message}",
+            "startTime": started,
+        }
+        self.write(worker, status, "PodRejected", refusal.message)
 
     def delete(self, worker: Worker) -> None:
         """Delete the pod object. Upstream: syncPod(), once PodResourcesAreReclaimed()."""

@@ -9,7 +9,7 @@ from typing import Final
 from engine.input.scenario import parse_duration
 from engine.kernel.units import SECOND, nanoseconds_of, timestamp
 from engine.kubelet.context import KubeletContext
-from engine.kubelet.csi_node_updater import update_limit
+from engine.kubelet.csi_node_updater import update_limits
 from engine.kubelet.device_preparation import DevicePreparation
 from engine.kubelet.pod_admission import NodeResources, Rejection
 from engine.kubelet.pod_status import (
@@ -190,19 +190,14 @@ class PodWorkers:
 
         Upstream: kubelet.go, SyncPod(); csi_plugin.go, VerifyExhaustedResource().
         """
-        for driver in dict.fromkeys(drivers):
-            update_limit(self._context.store, pod.node_name, driver)
+        update_limits(self._context.store, pod.node_name, drivers)
         worker = self.workers.get(pod.uid)
         if worker is None or worker.stage is not Stage.PREPARING:
             return
-        self._context.emit(worker.pod, WARNING, OVER_LIMIT, message)
         worker.cancel_timers()
-        worker.stage = Stage.FINISHED
         self._release(worker)
-        told = f"Pod was rejected: {message}"
-        status: Manifest = {"phase": "Failed", "reason": OVER_LIMIT, "message": told}
-        status["startTime"] = worker.pod.status.get("startTime") or timestamp(self._loop.clock)
-        self._status.write(worker, status, "PodRejected", message)
+        refusal = Rejection(OVER_LIMIT, message, "Pod was rejected: ")
+        self._refuse(worker, refusal, worker.pod.status.get("startTime") or "")
         self.volumes.pod_terminated(worker.pod)
 
     def volumes_unmounted(self, uid: str) -> None:
@@ -281,17 +276,10 @@ class PodWorkers:
         else:
             self.devices.prepare(worker, self._start)
 
-    def _refuse(self, worker: Worker, refusal: Rejection) -> None:
-        # Upstream: kubelet.rejectPod.
+    def _refuse(self, worker: Worker, refusal: Rejection, started: str = "") -> None:
         worker.stage = Stage.FINISHED
         self._context.emit(worker.pod, WARNING, refusal.reason, refusal.message)
-        status: Manifest = {
-            "phase": "Failed",
-            "reason": refusal.reason,
-            "message": f"Pod {refusal.message}",
-            "startTime": timestamp(self._loop.clock),
-        }
-        self._status.write(worker, status, "PodRejected", refusal.message)
+        self._status.reject(worker, refusal, started or timestamp(self._loop.clock))
 
     def _start(self, worker: Worker) -> None:
         worker.timer = None

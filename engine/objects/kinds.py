@@ -21,6 +21,7 @@ NAMESPACED = frozenset(
         "DaemonSet",
         "Job",
         "CronJob",
+        "HorizontalPodAutoscaler",
         "CSIStorageCapacity",
         "ResourceClaim",
         "ResourceClaimTemplate",

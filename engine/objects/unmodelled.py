@@ -67,7 +67,6 @@ _NOTES: Final[dict[str, str]] = {
         "it is applied behind the feature gate DRADeviceTaintRules of v1.35 and v1.36, which is off by "
         "default; without it no device gets its taint, and no pod is evicted by it"
     ),
-    "HorizontalPodAutoscaler": "it scales nothing; replicas stay as the workload says",
     "MutatingAdmissionPolicy": _WEBHOOKS,
     "MutatingWebhookConfiguration": _WEBHOOKS,
     "MachineDeployment": _POOLS,

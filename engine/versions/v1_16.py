@@ -77,6 +77,9 @@ V1_16 = V1_11.but(
     workloads={
         "taints_by_condition": True,
         "completed_job_text": "Saw completed job: {job}, status: {kind}",
+        "autoscaler_period": 15 * SECOND,
+        "stabilizes_scaling": True,
+        "counts_failed_metrics": True,
     },
     binder={"only_changes": False},
 )

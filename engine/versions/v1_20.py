@@ -138,7 +138,11 @@ V1_20 = V1_16.but(
     },
     resources={"init_containers_occupy": True, "overhead": True},
     admission={"overhead": True, "overhead_without_limit": True, "immutable_data": True},
-    workloads={"taints_new_nodes": True, "warns_pods_of_node": True},
+    workloads={
+        "taints_new_nodes": True,
+        "warns_pods_of_node": True,
+        "obeys_scaling_behavior": True,
+    },
     controller={"names_waiting_pods": True, "reports_taken_volume": True},
     binder={
         "error_prefix": "binding volumes: ",

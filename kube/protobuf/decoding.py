@@ -76,7 +76,7 @@ def decoded(content: bytes) -> dict[str, Any]:
 
 
 def _message_name(api_version: str, kind: str) -> str:
-    group, _, version = kept_version(api_version).rpartition("/")
+    group, _, version = kept_version(api_version, kind).rpartition("/")
     # Options of a request are in the group of what they are sent to.
     place = "meta" if kind == "DeleteOptions" else group.partition(".")[0] or "core"
     name = f"{place}.{'v1' if place == 'meta' else version}.{kind}"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kube.tables import pods
+from kube.tables.autoscalers import AUTOSCALERS
 from kube.tables.cluster import CLUSTER
 from kube.tables.columns import (
     AGE,
@@ -79,7 +80,10 @@ _PRINTERS: dict[str, Printer] = {
     "Pod": Printer(pods.HEADINGS, pods.cells, pods.conditions),
     "PodGroup": _WITH_AGE,
     "Workload": _WITH_AGE,
-    **{kind: _printer(columns) for kind, columns in {**CLUSTER, **STORAGE, **WORKLOADS}.items()},
+    **{
+        kind: _printer(columns)
+        for kind, columns in {**AUTOSCALERS, **CLUSTER, **STORAGE, **WORKLOADS}.items()
+    },
 }
 
 

@@ -26,6 +26,7 @@ from engine.api_server.admission.topology_labels import topology_labels
 from engine.api_server.store.store import ObjectStore
 from engine.kernel.errors import Forbidden, NamespaceTerminating
 from engine.kernel.units import timestamp
+from engine.objects.autoscalers import AUTOSCALER, newest_form
 from engine.objects.device_taint_rules import DEVICE_TAINT_RULE
 from engine.objects.objects import (
     ApiObject,
@@ -151,6 +152,8 @@ class Admission:
             return _with_template_generation(obj, max(1, template_generation(obj)))
         if obj.kind == DEVICE_TAINT_RULE:
             return with_time_added(obj, None, self._store.clock)
+        if obj.kind == AUTOSCALER:
+            return newest_form(obj)
         if obj.kind == "Namespace":
             return self._admit_namespace(obj)
         if obj.kind == RESOURCE_QUOTA and not self._is_open:
@@ -174,6 +177,8 @@ class Admission:
             return with_item_defaults(new)
         if old.kind == DEVICE_TAINT_RULE:
             return with_time_added(new, old, self._store.clock)
+        if old.kind == AUTOSCALER:
+            return newest_form(new)
         if old.kind == "Namespace" and self._labels_namespaces:
             return with_name_label(new)
         if old.kind != "DaemonSet":

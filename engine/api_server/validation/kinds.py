@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.api_server.validation.cron_jobs import cron_job
+from engine.api_server.validation.automatic.autoscalers import autoscaler
+from engine.api_server.validation.automatic.cron_jobs import cron_job
 from engine.api_server.validation.devices import (
     allocated_device,
     device_selectors,
@@ -266,6 +267,7 @@ KINDS: Mapping[str, Rule] = {
     "DaemonSet": workload_with_selector,
     "Job": job_with_selector,
     "CronJob": cron_job,
+    "HorizontalPodAutoscaler": autoscaler,
 }
 
 unknown_kind = kind_fields()

@@ -19,6 +19,7 @@ _KINDS = (
     "StatefulSet",
     "DaemonSet",
     "CronJob",
+    "HorizontalPodAutoscaler",
     "Job",
     "PodDisruptionBudget",
     "ControllerRevision",

@@ -38,6 +38,20 @@ class WorkloadRules:
     """A CronJob is looked at when it is due or has changed, and its time zone is obeyed; otherwise all are every ten seconds."""
     completed_job_text: str = "Saw completed job: {job}"
     """What the Event of a CronJob says when a Job of it has finished."""
+    autoscaler_period: int = 30 * SECOND
+    """How often an autoscaler is looked at."""
+    stabilizes_scaling: bool = False
+    """An autoscaler scales down to its highest recommendation of the last five minutes; otherwise it scales neither up for three nor down for five minutes after a change."""
+    counts_failed_metrics: bool = False
+    """An autoscaler looks at its other metrics, too, when one fails, and its Event counts those that do."""
+    obeys_scaling_behavior: bool = False
+    """Autoscalers obey spec.behavior, and go by the replicas that their targets should have; otherwise by those that there are."""
+    counts_both_directions: bool = False
+    """The behaviour of an autoscaler counts changes in the other direction, too."""
+    guards_scaled_selectors: bool = False
+    """An autoscaler scales nothing while another one selects its pods, too."""
+    sums_up_metrics: bool = False
+    """The Event of an autoscaler without metrics says twice which one fails."""
     budget_resync: int = 30 * SECOND
     """How often the disruption controller syncs unchanged budgets; 0 is never."""
     monitor_grace: int = 40 * SECOND

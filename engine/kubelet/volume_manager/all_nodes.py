@@ -5,8 +5,7 @@ from typing import Any
 from engine.api_server.store.watches import WatchEvent
 from engine.kubelet.context import KubeletContext
 from engine.kubelet.volume_manager.manager import NodeVolumeManager
-from engine.kubelet.volume_manager.removals import PodWorkers
-from engine.kubelet.volume_manager.state import VolumeManagerOptions
+from engine.kubelet.volume_manager.state import PodWorkers, VolumeManagerOptions
 from engine.kubelet.volume_manager.waiting import expected_volumes
 from engine.objects.objects import Node, PersistentVolume, Pod
 from engine.storage.plugins.simulated import SimulatedPlugins

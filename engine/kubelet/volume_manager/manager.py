@@ -19,9 +19,9 @@ from engine.kubelet.volume_manager.operations.executor import OperationExecutor
 from engine.kubelet.volume_manager.operations.mount import VerifyControllerAttachedVolume
 from engine.kubelet.volume_manager.populator import DesiredStateOfWorldPopulator, PopulatorSources
 from engine.kubelet.volume_manager.reconciler import Reconciler
-from engine.kubelet.volume_manager.removals import PodWorkers, Removals
+from engine.kubelet.volume_manager.removals import Removals
 from engine.kubelet.volume_manager.retries import Retries
-from engine.kubelet.volume_manager.state import NodeState, VolumeManagerOptions
+from engine.kubelet.volume_manager.state import NodeState, PodWorkers, VolumeManagerOptions
 from engine.kubelet.volume_manager.ticks import LOOP_SLEEP_PERIOD, Ticks
 from engine.kubelet.volume_manager.trace_steps.rounds import (
     KubeletState,

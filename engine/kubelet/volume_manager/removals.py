@@ -1,30 +1,7 @@
 """Pods that stop, and the volumes that are unmounted for them."""
 
-from typing import Protocol
-
 from engine.kubelet.volume_manager.disk import MountsOnDisk
-from engine.kubelet.volume_manager.state import NodeState, VolumeManagerOptions
-from engine.objects.objects import Pod
-
-
-class PodWorkers(Protocol):
-    """The kubelet's pod workers, as volume managers see them."""
-
-    def volumes_mounted(self, uid: str) -> None:
-        """Every volume of the pod is mounted."""
-        ...
-
-    def volumes_unmounted(self, uid: str) -> None:
-        """No volume of the pod is mounted any more."""
-        ...
-
-    def volumes_over_limit(self, pod: Pod, drivers: list[str], message: str) -> None:
-        """The node cannot attach a volume of the pod, by its *drivers*: it has too many."""
-        ...
-
-    def has_running_containers(self, uid: str) -> bool:
-        """Whether containers of the pod still run."""
-        ...
+from engine.kubelet.volume_manager.state import NodeState, PodWorkers, VolumeManagerOptions
 
 
 class Removals:

@@ -1,6 +1,7 @@
 """What the kubelet of one node knows of its volumes."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from engine.kubelet.volume_manager.actual_state import ActualStateOfWorld
 from engine.kubelet.volume_manager.desired_state import DesiredStateOfWorld
@@ -32,6 +33,26 @@ class VolumeManagerOptions:
     migrates_in_tree: bool = False
     out_of_reach: str = "no matching NodeSelectorTerms"
     updates_limits: bool = False
+
+
+class PodWorkers(Protocol):
+    """The kubelet's pod workers, as volume managers see them."""
+
+    def volumes_mounted(self, uid: str) -> None:
+        """Every volume of the pod is mounted."""
+        ...
+
+    def volumes_unmounted(self, uid: str) -> None:
+        """No volume of the pod is mounted any more."""
+        ...
+
+    def volumes_over_limit(self, pod: Pod, drivers: list[str], message: str) -> None:
+        """The node cannot attach a volume of the pod, by its *drivers*: it has too many."""
+        ...
+
+    def has_running_containers(self, uid: str) -> bool:
+        """Whether containers of the pod still run."""
+        ...
 
 
 class NodeState:

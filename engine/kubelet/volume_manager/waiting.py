@@ -6,8 +6,7 @@ from engine.kernel.loop import Timer
 from engine.kernel.units import SECOND
 from engine.kubelet.context import COMPONENT, KubeletContext
 from engine.kubelet.volume_manager.operations.pod_volume import FAILED_MOUNT
-from engine.kubelet.volume_manager.removals import PodWorkers
-from engine.kubelet.volume_manager.state import NodeState, VolumeManagerOptions
+from engine.kubelet.volume_manager.state import NodeState, PodWorkers, VolumeManagerOptions
 from engine.objects.objects import Pod
 from engine.storage.plugins.attach_limits import is_exhausted, update_period
 from engine.storage.plugins.spec import pod_volume_names, text_at

@@ -12,6 +12,7 @@ from engine.objects.openapi.definitions import NEWEST, Schema, definitions
 OLDER: Final = {
     "apps/v1beta1": "apps/v1",
     "apps/v1beta2": "apps/v1",
+    "autoscaling/v2beta2": "autoscaling/v2",
     "batch/v1beta1": "batch/v1",
     "coordination.k8s.io/v1beta1": "coordination.k8s.io/v1",
     "events.k8s.io/v1beta1": "events.k8s.io/v1",

@@ -53,7 +53,7 @@ def test_gates_at_their_defaults_change_nothing(version: Any) -> None:
 def test_a_gate_turned_twice_changes_nothing(version: Any) -> None:
     for name, gate in version.feature_gates.items():
         if not gate.is_locked:
-            needed = {"GenericWorkload": True} if name == "GangScheduling" else {}
+            needed = {GATES[name].needs: True} if GATES[name].needs else {}
             changed = with_gates(version, {**needed, name: not gate.default})
             defaults = {each: version.feature_gates[each].default for each in (name, *needed)}
             assert with_gates(changed, defaults) == version

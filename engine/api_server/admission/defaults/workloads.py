@@ -8,6 +8,7 @@ from typing import Any
 from engine.api_server.admission.defaults.pods import fill_template
 from engine.api_server.admission.defaults.sections import Fill, Manifest, each, section
 from engine.api_server.admission.defaults.storage import fill_claim
+from engine.objects.autoscalers import DEFAULT_METRICS, SCALE_DOWN, SCALE_UP
 
 _UNLIMITED = 2**31 - 1
 _CLIENT_IP_SECONDS = 3 * 60 * 60
@@ -115,6 +116,17 @@ def _cron_job(found: Manifest) -> None:
     section(found, "status")
 
 
+def _autoscaler(found: Manifest) -> None:
+    """Upstream: pkg/apis/autoscaling/v2/defaults.go."""
+    spec = section(found, "spec", minReplicas=1)
+    spec["metrics"] = spec.get("metrics") or DEFAULT_METRICS
+    if spec.get("behavior") is not None:
+        behavior = section(spec, "behavior")
+        section(behavior, "scaleUp", **SCALE_UP)
+        section(behavior, "scaleDown", **SCALE_DOWN)
+    section(found, "status", desiredReplicas=0, currentMetrics=None)
+
+
 def _service(found: Manifest) -> None:
     spec = section(found, "spec", sessionAffinity="None", type="ClusterIP")
     if spec["sessionAffinity"] == "ClientIP":
@@ -140,6 +152,7 @@ def _budget(found: Manifest) -> None:
 
 WORKLOADS: dict[str, Fill] = {
     "CronJob": _cron_job,
+    "HorizontalPodAutoscaler": _autoscaler,
     "DaemonSet": _daemon_set,
     "Deployment": _deployment,
     "Job": _job,

@@ -192,6 +192,7 @@ COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "ControllerRevision": ("count/controllerrevisions.apps",),
     "Job": ("count/jobs.batch",),
     "CronJob": ("count/cronjobs.batch",),
+    "HorizontalPodAutoscaler": ("count/horizontalpodautoscalers.autoscaling",),
     "PodDisruptionBudget": ("count/poddisruptionbudgets.policy",),
     "CSIStorageCapacity": ("count/csistoragecapacities.storage.k8s.io",),
 }

@@ -1,0 +1,1 @@
+"""Rules for what makes or changes workloads by itself."""
