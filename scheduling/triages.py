@@ -17,6 +17,7 @@ from engine.diagnosis.triage.superseded import superseded
 from engine.diagnosis.triage.triage import triage_parts
 from engine.input.scenario import Scenario
 from engine.kernel.errors import SimError
+from engine.kernel.stored_sentences import restored
 from kscope.runs.drive.replay import engine_created
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import KeptEvidence, Run
@@ -117,7 +118,7 @@ def first_look_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
     with collector_paused():
         evidence, scenario = evidence_of(run), Scenario.from_dict({**run.scenario.document})
         read = reading(run.profile, scenario, evidence).to_dict()
-        yield {"run": run.pk, **read, "report": run.scenario.report}
+        yield {"run": run.pk, **read, "report": restored(run.scenario.report)}
         found = first_look(_beginning(run), scenario, evidence)
     if run.scenario.as_brought and triage_known(run) is None:
         triage_keep(run, found.triage.to_dict(), is_whole=False)

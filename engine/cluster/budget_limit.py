@@ -6,6 +6,7 @@ from engine.input.budget import Budget
 from engine.input.budget import Stop as BudgetStop
 from engine.kernel.loop import EventLoop
 from engine.kernel.recorder import Recorder
+from engine.kernel.sentences import grouped, say
 
 
 class BudgetLimit:
@@ -44,12 +45,23 @@ class BudgetLimit:
         if excess is not None:
             return BudgetStop(
                 "objects",
-                f"Stopped because {excess.kind} {excess.key} asks for {excess.missing:,} more objects: "
-                f"there are {store.limit.count:,}, and the budget of this run is {budget.objects:,}.",
+                say(
+                    "Stopped because {kind} {name} asks for {missing} more objects: there are {count}, "
+                    "and the budget of this run is {budget}.",
+                    kind=excess.kind,
+                    name=excess.key,
+                    missing=grouped(excess.missing),
+                    count=grouped(store.limit.count),
+                    budget=grouped(budget.objects),
+                ),
             )
         if store.limit.count > budget.objects:
             author, made = store.limit.busiest
-            return BudgetStop.at("objects", budget.objects, f"{author} has made {made:,} of them")
+            return BudgetStop.at(
+                "objects",
+                budget.objects,
+                say("{author} has made {count} of them.", author=author, count=grouped(made)),
+            )
         if due > budget.time:
             return BudgetStop.at("time", budget.time)
         return None

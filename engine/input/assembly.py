@@ -28,6 +28,7 @@ from engine.input.load_result import (
 )
 from engine.input.machines.wanted import nodes_of
 from engine.input.options import IntakeOptions
+from engine.kernel.sentences import said_by, say
 from engine.objects.documents import Path, show_path
 from engine.objects.values.shown import shown
 
@@ -95,7 +96,7 @@ class Assembly:
     def _take_recording(self, recording: Recording) -> None:
         for name, versions in self.watched.items():
             self._take_versions(name, recording.listed_of(versions))
-            self._result.sources[name] = (
+            self._result.sources[name] = say(
                 "a watch, read as a recording: what people did are its steps"
             )
         steps = [_cleaned(step) for step in recording.steps]
@@ -104,8 +105,10 @@ class Assembly:
         self._result.scenario = {"steps": steps, "until": recording.until, **instant}
         if not recording.instant:
             self._result.warnings.append(
-                "The objects of the watch name no times; each change comes one second after the one "
-                "before it."
+                say(
+                    "The objects of the watch name no times; each change comes one second after the "
+                    "one before it."
+                )
             )
 
     def _take_versions(self, name: str, versions: Iterable[Version]) -> None:
@@ -135,7 +138,7 @@ class Assembly:
                     document=origin.document,
                     line=origin.line,
                     field=show_path(fault.path),
-                    message=str(fault),
+                    message=said_by(fault),
                 )
             )
             return
@@ -150,7 +153,7 @@ class Assembly:
         }
         self._places["spec"] = Place(origin.file, origin.document, b"", ())
         result.warnings += found.notes
-        result.sources[origin.file] = f"the scheduler_perf test case {found.name}"
+        result.sources[origin.file] = say("the scheduler_perf test case {name}", name=found.name)
 
     def _file_of_template(self, path: str, beside: str) -> str:
         """The file that a test case means by *path*: the one whose path ends most like it."""
@@ -201,7 +204,7 @@ class Assembly:
         try:
             made = nodes_of(self._options.nodes, *given)
         except ValueError as error:
-            self._result.problems.append(Problem(file=_WANTED, message=str(error)))
+            self._result.problems.append(Problem(file=_WANTED, message=said_by(error)))
             return
         self._add_all(_WANTED, [clean(each) for each in made])
 

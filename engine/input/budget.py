@@ -11,6 +11,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, Self
 
 from engine.api_server.validation.report import Report
+from engine.kernel.sentences import (
+    NOTHING,
+    Sentence,
+    count_phrase,
+    enumerated,
+    grouped,
+    said_by,
+    say,
+    say_count,
+    together,
+)
 from engine.kernel.units import HOUR, MINUTE, SECOND
 from engine.objects.documents import Path
 from engine.objects.values import quantity
@@ -62,34 +73,43 @@ class Stop:
     """That a run has used up one part of its budget, and the *reason* in words for people."""
 
     part: Part
-    reason: str
+    reason: Sentence
 
     @classmethod
-    def at(cls, part: Part, limit: int, detail: str = "") -> Self:
-        """The stop of a run at its budget *limit* for *part*; *detail* is a sentence without a full stop."""
-        reason = f"Stopped at {amount_text(part, limit)}, the budget of this run."
-        return cls(part, f"{reason} {detail}." if detail else reason)
+    def at(cls, part: Part, limit: int, detail: Sentence = NOTHING) -> Self:
+        """The stop of a run at its budget *limit* for *part*; *detail* is a sentence of its own."""
+        reason = say(
+            "Stopped at {amount}, the budget of this run.", amount=amount_text(part, limit)
+        )
+        return cls(part, together(reason, detail))
 
     @property
-    def message(self) -> str:
+    def message(self) -> Sentence:
         """The reason, and what to do about it."""
-        return f"{self.reason} Raise it to go on."
+        return together(self.reason, say("Raise it to go on."))
 
 
-def amount_text(part: str, amount: int) -> str:
+def amount_text(part: str, amount: int) -> Sentence:
     """An amount as people write it: "200,000 events", "2 h of virtual time", "512 MiB of memory"."""
     if part == "time":
-        return f"{_duration_text(amount)} of virtual time"
+        return say("{amount} of virtual time", amount=_duration_text(amount))
     if part == "memory":
-        return f"{amount // _MIB:,} MiB of memory"
-    return f"{amount:,} {part}"
+        return say("{value} MiB of memory", value=grouped(amount // _MIB))
+    if part == "objects":
+        return say_count("{count} object", "{count} objects", amount, count=grouped(amount))
+    return say_count("{count} event", "{count} events", amount, count=grouped(amount))
 
 
-def _duration_text(time: int) -> str:
-    for unit, name in ((24 * HOUR, "days"), (HOUR, "h"), (MINUTE, "min")):
+_DAYS: Final = count_phrase("{count} day", "{count} days")
+_HOURS: Final = count_phrase("{count} h", "{count} h")
+_MINUTES: Final = count_phrase("{count} min", "{count} min")
+
+
+def _duration_text(time: int) -> Sentence:
+    for unit, name in ((24 * HOUR, _DAYS), (HOUR, _HOURS), (MINUTE, _MINUTES)):
         if time % unit == 0 and time > unit:
-            return f"{time // unit:,} {name}"
-    return f"{time / SECOND:,g} s"
+            return name.say(time // unit, count=grouped(time // unit))
+    return say("{seconds} s", seconds=format(time / SECOND, ",g"))
 
 
 def read_amount(part: str, value: Any) -> int:
@@ -102,11 +122,13 @@ def read_amount(part: str, value: Any) -> int:
     elif part == "memory" and isinstance(value, str):
         amount = quantity.value(value)
     elif isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"expected a whole number, found {shown(value)}")
+        raise ValueError(say("expected a whole number, found {found}", found=shown(value)))
     else:
         amount = value
     if not 0 < amount <= MOST:
-        raise ValueError(f"{shown(value)} is not between 1 and {MOST:,}")
+        raise ValueError(
+            say("{found} is not between 1 and {most}", found=shown(value), most=grouped(MOST))
+        )
     return amount
 
 
@@ -115,23 +137,25 @@ def parse_budget(raw: Any, path: Path, report: Report) -> dict[str, int]:
     if raw is None:
         return {}
     if not isinstance(raw, dict):
-        report.add(path, raw, f"expected a mapping, found {shown(raw)}")
+        report.add(path, raw, say("expected a mapping, found {found}", found=shown(raw)))
         return {}
     usual, found = Budget().to_dict(), dict[str, int]()
     parts: dict[str, Any] = raw  # pyright: ignore[reportUnknownVariableType]
     for name, value in parts.items():
         where = (*path, name)
         if name not in PARTS:
-            report.add(where, value, f"unknown field; known are {', '.join(PARTS)}")
+            report.add(where, value, say("unknown field; known are {list}", list=enumerated(PARTS)))
             continue
         try:
             found[name] = read_amount(name, value)
         except ValueError as error:
-            report.add(where, value, str(error))
+            report.add(where, value, said_by(error))
             continue
         if found[name] > usual[name]:
             most = amount_text(name, usual[name])
             report.add(
-                where, value, f"a scenario may ask for at most {most}; a run can be given more"
+                where,
+                value,
+                say("a scenario may ask for at most {most}; a run can be given more", most=most),
             )
     return found

@@ -16,6 +16,7 @@ from engine.input.generated_names import GeneratedNames
 from engine.input.load_result import LoadedObject, LoadResult, Manifest, Origin
 from engine.input.options import IntakeOptions
 from engine.input.unknown_fields import UnknownFields
+from engine.kernel.sentences import say
 from engine.objects.documents import Path
 from engine.objects.openapi.checkers import Nulls
 from engine.objects.values.shown import shown
@@ -180,16 +181,24 @@ def check(raw: Any, path: Path, report: Report) -> Nulls | None:
     """Report what is wrong with a manifest; see check_manifest()."""
     before = len(report.problems)
     if not isinstance(raw, dict):
-        report.add(path, raw, f"expected a manifest, found {shown(raw)}")
+        report.add(path, raw, say("expected a manifest, found {found}", found=shown(raw)))
         return None
     manifest = cast("Manifest", raw)
     for name in ("apiVersion", "kind"):
         value = manifest.get(name)
         if not isinstance(value, str) or not value:
-            report.add((*path, name), value, "is missing" if value is None else "must be a text")
+            report.add(
+                (*path, name),
+                value,
+                (say("is missing") if value is None else say("must be a text")),
+            )
     if len(report.problems) == before:
         if manifest.get("metadata") is None:
-            report.add((*path, "metadata"), None, f"a {manifest['kind']} needs metadata.name")
+            report.add(
+                (*path, "metadata"),
+                None,
+                say("a {value} needs metadata.name", value=manifest["kind"]),
+            )
         else:
             return check_manifest(manifest, path, report)
     return None

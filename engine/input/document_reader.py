@@ -15,6 +15,7 @@ from engine.input.load_result import LoadResult, Manifest, Origin
 from engine.input.scenario import parse_header, parse_recording, with_ends
 from engine.input.sources.bundles import base_of
 from engine.input.sources.foreign import Skipped, foreign_reason
+from engine.kernel.sentences import say
 from engine.objects.documents import Document, Path
 from engine.objects.values.shown import shown
 
@@ -34,7 +35,7 @@ _CONFIGURATION_TYPE = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
     "kind": "KubeSchedulerConfiguration",
 }
-_NO_KINDS = "it is a list whose items have neither apiVersion nor kind"
+_NO_KINDS = say("it is a list whose items have neither apiVersion nor kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class DocumentReader:
         elif is_found:
             self._skip(spot, "it is no mapping, as manifests are")
         else:
-            report.add((), raw, f"expected a manifest, found {shown(raw)}")
+            report.add((), raw, say("expected a manifest, found {found}", found=shown(raw)))
 
     def _skip(self, spot: Spot, why: str) -> None:
         self.result.skipped.append(Skipped(spot.file, why, spot.origin.document))
@@ -98,7 +99,7 @@ class DocumentReader:
         elif spot.is_found:
             self._skip(spot, _NO_KINDS if raw else "it is an empty list")
         else:
-            report.add((), raw, f"expected a manifest, found {shown(raw)}")
+            report.add((), raw, say("expected a manifest, found {found}", found=shown(raw)))
 
     def _mapping(self, manifest: Manifest, document: Document, spot: Spot, report: Report) -> None:
         kind = manifest.get("kind")
@@ -128,7 +129,7 @@ class DocumentReader:
         self, manifest: Manifest, path: Path, origin: Origin, report: Report
     ) -> None:
         if self.result.configuration not in (None, manifest):
-            report.add(path, None, "a second scheduler configuration; only one is allowed")
+            report.add(path, None, say("a second scheduler configuration; only one is allowed"))
         self.result.configuration = manifest
         self.result.configuration_origin = origin
         self.configuration_path = path
@@ -150,12 +151,12 @@ class DocumentReader:
         if found is None:
             return
         if not isinstance(found, dict):
-            report.add(path, found, f"expected a mapping, found {shown(found)}")
+            report.add(path, found, say("expected a mapping, found {found}", found=shown(found)))
             return
         # It has a kind where the simulator has written it, and none where Go has.
         manifest = _CONFIGURATION_TYPE | cast("Manifest", found)
         if not is_configuration(manifest):
-            message = f"{shown(manifest['kind'])} is no KubeSchedulerConfiguration"
+            message = say("{found} is no KubeSchedulerConfiguration", found=shown(manifest["kind"]))
             report.add((*path, "kind"), manifest["kind"], message)
             return
         self._configuration(manifest, path, spot.origin, report)
@@ -167,7 +168,7 @@ class DocumentReader:
         if items is None:
             return
         if not isinstance(items, list):
-            report.add((key,), items, f"expected a list, found {shown(items)}")
+            report.add((key,), items, say("expected a list, found {found}", found=shown(items)))
             return
         lines = document.item_lines.get(key, [])
         for index, item in enumerate(cast("list[Any]", items)):
@@ -190,7 +191,7 @@ class DocumentReader:
 
     def _scenario(self, raw: Manifest, path: Path, report: Report, *, recording: bool) -> None:
         if self.result.scenario is not None:
-            report.add(path, None, "a second scenario header; only one is allowed")
+            report.add(path, None, say("a second scenario header; only one is allowed"))
             return
         before = len(report.problems)
         raw = self._with_names(raw, recording)

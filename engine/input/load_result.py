@@ -12,6 +12,7 @@ from engine.input.assumed.questions import Question
 from engine.input.formats.collection import Collection
 from engine.input.header.expectations import Expectation
 from engine.input.sources.foreign import Skipped
+from engine.kernel.sentences import enumerated, say
 from engine.objects.documents import Path, show_path
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Node
@@ -32,7 +33,12 @@ class Origin:
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}, document {self.document}, line {self.line}"
+        return say(
+            "{file}, document {document}, line {line}",
+            file=self.file,
+            document=self.document,
+            line=self.line,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +53,14 @@ class Problem:
     value: str = ""
 
     def __str__(self) -> str:
-        where = [self.file]
-        where += [f"document {self.document}"] if self.document else []
-        where += [f"line {self.line}"] if self.line else []
+        where: list[str] = [self.file]
+        where += [say("document {number}", number=self.document)] if self.document else []
+        where += [say("line {number}", number=self.line)] if self.line else []
         where += [self.field] if self.field else []
-        is_said = not self.value or self.value.strip('"') in self.message
-        found = "" if is_said else f", found {self.value}"
-        return f"{', '.join(where)}: {self.message}{found}"
+        places = {"where": enumerated(where), "message": self.message}
+        if not self.value or self.value.strip('"') in self.message:
+            return say("{where}: {message}", **places)
+        return say("{where}: {message}, found {value}", **places, value=self.value)
 
 
 @dataclass(frozen=True, slots=True)

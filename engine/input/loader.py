@@ -59,6 +59,7 @@ from engine.input.sources.runs import IS_A_RUN, is_run_file
 from engine.input.streams.reader import pieces_of
 from engine.input.streams.window import Window
 from engine.input.unknown_fields import UnknownFields
+from engine.kernel.sentences import enumerated, said_by, say
 from engine.objects.documents import (
     Document,
     DocumentError,
@@ -78,9 +79,8 @@ from engine.objects.values.shown import shown
 _HEAD = 4096  # bytes by which a file is recognised
 STDIN = "-"
 
-_EMPTY = (
-    "the file is empty; kubectl prints nothing when it does not know one of the kinds that it is "
-    "asked for, so look at its message and leave that kind out"
+_EMPTY = say(
+    "the file is empty; kubectl prints nothing when it does not know one of the kinds that it is asked for, so look at its message and leave that kind out"
 )
 
 
@@ -143,7 +143,7 @@ def _read_folder(loader: Loader, folder: FilePath, tell: Progress) -> None:
             names.append(path.relative_to(folder).as_posix())
             _read_path(loader, path, tell, is_alone=False, is_found=True)
     except TooManyFiles as error:
-        loader.refuse(str(folder), str(error))
+        loader.refuse(str(folder), said_by(error))
         return
     loader.note_source(str(folder), names)
 
@@ -284,7 +284,7 @@ class Loader:
                 names.append(each.name)
                 yield from self._member(f"{name}/{each.name}", each)
         except ArchiveError as error:
-            self.refuse(name, str(error))
+            self.refuse(name, said_by(error))
             return
         self._result.files.setdefault(name, FileContents(bytes=len(data)))
         self.note_source(name, names)
@@ -298,7 +298,7 @@ class Loader:
         if fault:
             self.skip(where, fault)
         elif is_archive(head):
-            self.skip(where, "archives within archives are not read")
+            self.skip(where, say("archives within archives are not read"))
         else:
             yield from self.stream(where, window, is_found=True)
 
@@ -308,7 +308,7 @@ class Loader:
         if is_text and is_template(data):
             self.skip(name, HELM)
         elif is_found and not (is_text and names_a_type(data)):
-            self.skip(name, f"{NOT_TEXT}" if not is_text else f"it is no manifest: {error.why}")
+            self.skip(name, say("it is no manifest: {why}", why=error.why) if is_text else NOT_TEXT)
         else:
             self._result.problems.append(
                 Problem(file=name, document=error.document, line=error.line, message=error.why)
@@ -316,7 +316,7 @@ class Loader:
 
     def _empty(self, name: str, *, is_found: bool) -> None:
         if is_found:
-            self.skip(name, "the file is empty")
+            self.skip(name, say("the file is empty"))
         else:
             self.refuse(name, _EMPTY)
 
@@ -387,17 +387,20 @@ class Loader:
     def _nothing_found(self) -> list[Problem]:
         """Why nothing is left: of each file that was skipped, or of all together."""
         result = self._result
-        aside = ", ".join(f"{count} {kind}" for kind, count in result.aside_counts.items())
+        aside = enumerated([f"{count} {kind}" for kind, count in result.aside_counts.items()])
         if result.skipped and not aside and result.configuration is None:
             return [
                 Problem(file=each.file, document=each.document, message=each.why)
                 for each in result.skipped[:MOST_PROBLEMS]
             ]
-        message = "nothing that kscope simulates was found"
-        message += f", only {aside}" if aside else ""
+        message = (
+            say("nothing that kscope simulates was found, only {list}", list=aside)
+            if aside
+            else say("nothing that kscope simulates was found")
+        )
         kinds = left_out(one.manifest for one in result.kept_aside)
         if len(kinds) == 1 and not kinds[0].is_neutral:
-            message += f" ({kinds[0].note})"
+            message = say("{message} ({note})", message=message, note=kinds[0].note)
         return [Problem(file=_names(list(result.files)), message=message)]
 
     # -- checks --------------------------------------------------------------------------------------
@@ -412,8 +415,12 @@ class Loader:
         if wrong and self._options.known_plugin is not None:
             # Who leaves out what kscope does not know wants the objects that came with it.
             result.warnings.append(
-                f"The scheduler's configuration is left out, and the default scheduler decides: "
-                f"{wrong[0].path}: {wrong[0].message}"
+                say(
+                    "The scheduler's configuration is left out, and the default scheduler decides: "
+                    "{path}: {message}",
+                    path=wrong[0].path,
+                    message=wrong[0].message,
+                )
             )
             result.configuration = result.configuration_origin = None
             report = self._check_setup(result.scenario or {}, None, result.manifests)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from engine.input.machines.wanted import WantedNodes, parse_wanted
+from engine.kernel.sentences import enumerated, grouped, said_by, say
 from engine.objects.selectors import DOES_NOT_EXIST, EXISTS, IN, NOT_IN, Requirement
 from engine.objects.values.quantity import QuantityError, parse
 
@@ -76,7 +77,9 @@ class IntakeOptions:
         """
         for name, text in given.items():
             if len(text) > _LONGEST:
-                raise OptionFault(name, f"has more than {_LONGEST:,} characters")
+                raise OptionFault(
+                    name, say("has more than {longest} characters", longest=grouped(_LONGEST))
+                )
         return cls(
             nodes=tuple(_read("nodes", parse_wanted, given)),
             namespaces=frozenset(_words(given.get("namespaces", ""))),
@@ -132,7 +135,7 @@ def _read(name: str, parse: Any, given: Mapping[str, str]) -> Any:
     try:
         return parse(given.get(name, ""))
     except ValueError as error:
-        raise OptionFault(name, str(error)) from None
+        raise OptionFault(name, said_by(error)) from None
 
 
 def _words(text: str) -> list[str]:
@@ -143,14 +146,16 @@ def _watch(text: str) -> Watch:
     for known in WATCHES:
         if text in ("", known):
             return known
-    raise OptionFault("watch", f"{text!r} is not one of {', '.join(WATCHES)}")
+    raise OptionFault(
+        "watch", say("{text} is not one of {list}", text=repr(text), list=enumerated(WATCHES))
+    )
 
 
 def _seed(text: str) -> int | None:
     if not text.strip():
         return None
     if not re.fullmatch(r"-?\d{1,40}", text.strip(), re.ASCII):
-        raise ValueError(f"{text[:40]!r} is no whole number")
+        raise ValueError(say("{value} is no whole number", value=repr(text[:40])))
     return int(text)
 
 
@@ -167,7 +172,11 @@ def parse_selector(text: str) -> tuple[Requirement, ...]:
     """A label selector as kubectl takes it: `app=web,tier in (a,b),!old`. Raises SelectorFault."""
     rest = _PART.sub("", text).replace(",", "").strip()
     if rest:
-        message = f"{text!r} is no label selector: {rest[0]!r} is not expected"
+        message = say(
+            "{text} is no label selector: {value} is not expected",
+            text=repr(text),
+            value=repr(rest[0]),
+        )
         raise SelectorFault(text, message)
     return tuple(_requirement(part.strip()) for part in _PART.findall(text) if part.strip())
 
@@ -180,5 +189,7 @@ def _requirement(part: str) -> Requirement:
         return Requirement(match["key"], IN if match["word"] == "in" else NOT_IN, values)
     if match := _THERE.fullmatch(part):
         return Requirement(match["key"], DOES_NOT_EXIST if match["no"] else EXISTS)
-    message = f"{part!r} is no part of a label selector such as app=web or tier in (a,b)"
+    message = say(
+        "{part} is no part of a label selector such as app=web or tier in (a,b)", part=repr(part)
+    )
     raise SelectorFault(part, message)

@@ -9,6 +9,7 @@ from engine.api_server.validation.report import LONGEST_OBJECT_NAME, text_fault
 from engine.input.any_case import in_any_case
 from engine.input.scenario import parse_duration
 from engine.kernel.errors import SimError
+from engine.kernel.sentences import said_by, say
 from engine.objects.values.shown import shown
 
 
@@ -30,7 +31,9 @@ class Fields:
 
     def __init__(self, value: Any, path: str = "", *, any_case: bool = False) -> None:
         if not isinstance(value, Mapping):
-            raise ConfigurationError(path, value, f"expected a mapping, found {shown(value)}")
+            raise ConfigurationError(
+                path, value, say("expected a mapping, found {found}", found=shown(value))
+            )
         self.path = path
         self.raw = cast("Mapping[str, Any]", value)
         self._any_case = any_case
@@ -118,7 +121,7 @@ class Fields:
         try:
             return parse_duration(value)
         except ValueError as error:
-            raise self.error(name, str(error)) from error
+            raise self.error(name, said_by(error)) from error
 
     def mapping(self, name: str) -> Fields | None:
         """A mapping; None when it is absent."""
@@ -137,7 +140,9 @@ class Fields:
         for place, item in enumerate(self.values(name)):
             if not isinstance(item, str):
                 path = f"{self.at(name)}[{place}]"
-                raise ConfigurationError(path, item, f"expected a text, found {shown(item)}")
+                raise ConfigurationError(
+                    path, item, say("expected a text, found {found}", found=shown(item))
+                )
         return tuple(self.values(name))
 
     def values(self, name: str) -> list[Any]:

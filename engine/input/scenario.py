@@ -16,6 +16,7 @@ from engine.input.header.expectations import parse_expectations
 from engine.input.header.telling import FIELDS, parse_telling
 from engine.input.instants import is_time
 from engine.kernel.latency import DEFAULT_LATENCIES, Latency
+from engine.kernel.sentences import enumerated, said_by, say
 from engine.kernel.units import MILLISECOND, SECOND, nanoseconds_of
 from engine.objects.documents import Path
 from engine.objects.kinds import NAMESPACED, entity_id, split_entity_id
@@ -179,7 +180,7 @@ class Scenario:
         the time of their import; what no API server has stored was never observed, and has no time.
         """
         if not result.ok:
-            raise ValueError("the files have problems; nothing is taken from them")
+            raise ValueError(say("the files have problems; nothing is taken from them"))
         header = result.scenario or {}
         instant = header.get("instant") or result.instant or (at if result.was_stored else "")
         return cls.from_dict(
@@ -258,16 +259,20 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
             header[name] = value
             _check_length(name, value, (*where, name), report)
         elif value is not None:
-            report.add((*where, name), value, f"expected a text, found {shown(value)}")
+            report.add(
+                (*where, name), value, say("expected a text, found {found}", found=shown(value))
+            )
     where = (*spec_path, "featureGates")
     header["feature_gates"] = _gates(spec.get("featureGates"), where, report)
     seed = spec.get("seed")
     if isinstance(seed, int) and not isinstance(seed, bool):
         header["seed"] = seed
     elif seed is not None:
-        report.add((*spec_path, "seed"), seed, f"expected an integer, found {shown(seed)}")
+        report.add(
+            (*spec_path, "seed"), seed, say("expected an integer, found {found}", found=shown(seed))
+        )
     if header.get("seed", 0) not in SEEDS:
-        report.add((*spec_path, "seed"), seed, f"{seed} is not a 64-bit integer")
+        report.add((*spec_path, "seed"), seed, say("{seed} is not a 64-bit integer", seed=seed))
     _instant(header, spec.get("instant"), (*spec_path, "instant"), report)
     _until(header, spec.get("duration"), (*spec_path, "duration"), report)
     header["budget"] = parse_budget(spec.get("budget"), (*spec_path, "budget"), report)
@@ -316,7 +321,11 @@ def _gates(raw: Any, path: Path, report: Report) -> dict[str, bool]:
     gates = _mapping(raw, path, report)
     for name, value in gates.items():
         if not isinstance(value, bool):
-            report.add((*path, name), value, f"expected true or false, found {shown(value)}")
+            report.add(
+                (*path, name),
+                value,
+                say("expected true or false, found {found}", found=shown(value)),
+            )
     return {name: value for name, value in gates.items() if isinstance(value, bool)}
 
 
@@ -329,7 +338,9 @@ def parse_gates(text: str) -> dict[str, bool]:
     for entry in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (part.strip() for part in entry.partition("="))
         if value.lower() not in ("true", "false"):
-            raise ValueError(f"invalid value of {name}: expected {name}=true or {name}=false")
+            raise ValueError(
+                say("invalid value of {name}: expected {name}=true or {name}=false", name=name)
+            )
         gates[name] = value.lower() == "true"
     return gates
 
@@ -427,7 +438,7 @@ def _time(value: Any, path: Path, report: Report) -> int:
     try:
         return parse_duration(value)
     except ValueError as error:
-        report.add((*path, "at"), value, str(error))
+        report.add((*path, "at"), value, said_by(error))
         return 0
 
 
@@ -463,7 +474,9 @@ def _recorded_step(item: Any, path: Path, report: Report) -> list[dict[str, Any]
     if op == "force-delete-on-node":
         body = {"object": f"node/{step.get('node')}", "grace_seconds": 0}
         return _step({**common, "delete_pods": body}, path, report)
-    report.add((*path, "op"), op, f"{shown(op)} is not an operation of a recording")
+    report.add(
+        (*path, "op"), op, say("{found} is not an operation of a recording", found=shown(op))
+    )
     return []
 
 
@@ -494,13 +507,15 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
     at = _time(step.get("at"), path, report)
     verbs = [verb for verb in STEP_VERBS if verb in step]
     if len(verbs) != 1:
-        report.add(path, item, f"a step needs exactly one of {', '.join(STEP_VERBS)}")
+        report.add(
+            path, item, say("a step needs exactly one of {list}", list=enumerated(STEP_VERBS))
+        )
         return []
     verb = verbs[0]
     body, where = step[verb], (*path, verb)
     _only(step, ("at", verb), path, report)
     if body is None:
-        report.add(where, None, "is missing")
+        report.add(where, None, say("is missing"))
         return []
     if verb in ("create", "apply", "replace"):
         manifests = cast("list[Any]", body) if isinstance(body, list) else [body]
@@ -515,7 +530,7 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
     if verb in ("patch", "resize"):
         patch = parts.get("patch")
         if patch is None:
-            report.add((*where, "patch"), None, "is missing")
+            report.add((*where, "patch"), None, say("is missing"))
         found["patch"] = _mapping(patch, (*where, "patch"), report)
         kind = split_entity_id(found["object"])[0]
         report.add_types((*where, "patch"), check_patch(kind, found["patch"]))
@@ -530,8 +545,8 @@ def _step(item: Any, path: Path, report: Report) -> list[dict[str, Any]]:
     propagation = parts.get("propagation", parts.get("propagationPolicy"))
     if verb == "delete" and propagation is not None:
         if propagation not in _PROPAGATIONS:
-            known = ", ".join(_PROPAGATIONS)
-            message = f"{shown(propagation)} is not one of {known}"
+            known = enumerated([*_PROPAGATIONS])
+            message = say("{found} is not one of {known}", found=shown(propagation), known=known)
             report.add((*where, "propagation"), propagation, message)
         found["propagation"] = propagation
     return [found]
@@ -542,23 +557,27 @@ def _labels(raw: Any, path: Path, report: Report) -> dict[str, str]:
     labels = _mapping(raw, path, report)
     for name, value in labels.items():
         if not isinstance(value, str):
-            report.add((*path, name), value, f"expected a text, found {shown(value)}")
+            report.add(
+                (*path, name), value, say("expected a text, found {found}", found=shown(value))
+            )
     return {name: value for name, value in labels.items() if isinstance(value, str)}
 
 
 def grace_fault(grace: Any) -> str:
     """Why this is no grace period, in seconds, or ""."""
     if isinstance(grace, bool) or not isinstance(grace, int):
-        return f"expected a number of seconds, found {shown(grace)}"
+        return say("expected a number of seconds, found {found}", found=shown(grace))
     if grace < 0:
-        return f"{grace} is less than 0"
+        return say("{grace} is less than 0", grace=grace)
     return f"{grace} is not a 64-bit integer" if grace not in SEEDS else ""
 
 
 def _only(found: Manifest, known: tuple[str, ...], path: Path, report: Report) -> None:
     for name, value in found.items():
         if name not in known:
-            report.add((*path, name), value, f"unknown field; known are {', '.join(known)}")
+            report.add(
+                (*path, name), value, say("unknown field; known are {list}", list=enumerated(known))
+            )
 
 
 def _object(verb: str, body: Any, path: Path, report: Report) -> str:
@@ -571,7 +590,7 @@ def _object(verb: str, body: Any, path: Path, report: Report) -> str:
         return _entity(parts["object"], parts["object"], (*path, "object"), report)
     kind, name = parts.get("kind"), parts.get("name")
     if not isinstance(kind, str) or not isinstance(name, str):
-        report.add(path, body, "needs an object like node/n1, or kind and name")
+        report.add(path, body, say("needs an object like node/n1, or kind and name"))
         return ""
     key = f"{parts.get('namespace') or 'default'}/{name}" if kind in NAMESPACED else name
     return _entity(entity_id(kind, key), name, path, report)
@@ -580,7 +599,11 @@ def _object(verb: str, body: Any, path: Path, report: Report) -> str:
 def _entity(name: str, found: str, path: Path, report: Report) -> str:
     prefix, _, key = name.partition("/")
     if not prefix or not key:
-        report.add(path, found, f"{shown(found)} is not an object like node/n1 or pod/default/web")
+        report.add(
+            path,
+            found,
+            say("{found} is not an object like node/n1 or pod/default/web", found=shown(found)),
+        )
     fault = text_fault(name, LONGEST_ENTITY)
     if fault is not None:
         report.add(path, found, fault)
@@ -591,8 +614,8 @@ def _latencies(raw: Any, path: Path, report: Report) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in _mapping(raw, path, report).items():
         if name not in DEFAULT_LATENCIES:
-            known = ", ".join(DEFAULT_LATENCIES)
-            report.add((*path, name), value, f"unknown latency; known are {known}")
+            known = enumerated([*DEFAULT_LATENCIES])
+            report.add((*path, name), value, say("unknown latency; known are {known}", known=known))
             continue
         found[name] = _read_latency(value, (*path, name), report)
     return found
@@ -602,7 +625,7 @@ def _read_latency(value: Any, path: Path, report: Report) -> dict[str, Any]:
     try:
         return _latency(value).to_dict()
     except ValueError as error:
-        report.add(path, value, str(error))
+        report.add(path, value, said_by(error))
         return {}
 
 
@@ -615,9 +638,11 @@ def _latency(value: Any) -> Latency:
         if isinstance(pair, list) and len(cast("list[Any]", pair)) == 2:
             low, high = (parse_duration(one) for one in cast("list[Any]", pair))
             if shape == "uniform" and high < low:
-                raise ValueError("uniform needs [low, high]")
+                raise ValueError(say("uniform needs [low, high]"))
             return Latency(shape, low, high)
-    raise ValueError("expected a duration, {uniform: [low, high]} or {normal: [mean, deviation]}")
+    raise ValueError(
+        say("expected a duration, {{uniform: [low, high]}} or {{normal: [mean, deviation]}}")
+    )
 
 
 def _instant(header: dict[str, Any], value: Any, path: Path, report: Report) -> None:
@@ -626,8 +651,15 @@ def _instant(header: dict[str, Any], value: Any, path: Path, report: Report) -> 
     if is_time(value) and len(value) == len(_INSTANT):
         header["instant"] = value
     else:
-        expected = f"expected a time in whole seconds of UTC, like {_INSTANT}"
-        report.add(path, value, f"{expected}; found {shown(value)}")
+        report.add(
+            path,
+            value,
+            say(
+                "expected a time in whole seconds of UTC, like {example}; found {found}",
+                example=_INSTANT,
+                found=shown(value),
+            ),
+        )
 
 
 def _until(header: dict[str, Any], value: Any, path: Path, report: Report) -> None:
@@ -636,14 +668,14 @@ def _until(header: dict[str, Any], value: Any, path: Path, report: Report) -> No
     try:
         header["until"] = parse_duration(value)
     except ValueError as error:
-        report.add(path, value, str(error))
+        report.add(path, value, said_by(error))
 
 
 def _mapping(value: Any, path: Path, report: Report) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        report.add(path, value, f"expected a mapping, found {shown(value)}")
+        report.add(path, value, say("expected a mapping, found {found}", found=shown(value)))
         return {}
     return cast("dict[str, Any]", value)
 
@@ -652,7 +684,7 @@ def _list(value: Any, path: Path, report: Report) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list):
-        report.add(path, value, f"expected a list, found {shown(value)}")
+        report.add(path, value, say("expected a list, found {found}", found=shown(value)))
         return []
     return cast("list[Any]", value)
 

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 from engine.api_server.validation.kinds import is_known
 from engine.input.load_result import LoadedObject, Origin
+from engine.kernel.sentences import Sentence, enumerated, grouped, say, say_count
 from engine.objects.documents import Path, show_path
 from engine.objects.kinds import split_entity_id
 from engine.objects.openapi.definitions import NEWEST
@@ -32,13 +33,15 @@ LONGEST_WITH_LINES: Final = 1 << 20
 class _Note:
     """A field that is left out, with its first place among all objects that have it."""
 
-    where: str
+    where: Sentence
     subject: str
-    text: str
+    text: Sentence
 
-    def shown(self, more: int) -> str:
-        others = f", and {more:,} more" if more else ""
-        return f"{self.where}: {self.text} ({self.subject}{others})"
+    def shown(self, more: int) -> Sentence:
+        places = {"where": self.where, "text": self.text, "subject": self.subject}
+        if not more:
+            return say("{where}: {text} ({subject})", **places)
+        return say("{where}: {text} ({subject}, and {count} more)", **places, count=grouped(more))
 
 
 @dataclass(slots=True)
@@ -88,10 +91,10 @@ class UnknownFields:
                 self._more[key] = self._more.get(key, 0) + 1
                 continue
             line = lines.get((*path, *each.path), origin.line)
-            where = [origin.file, f"document {origin.document}"]
-            where += [f"line {line}"] if line else []
+            where: list[str] = [origin.file, say("document {number}", number=origin.document)]
+            where += [say("line {number}", number=line)] if line else []
             self._notes[key] = _Note(
-                ", ".join((*where, show_path(each.path))),
+                enumerated([*where, show_path(each.path)]),
                 _subject(manifest),
                 left_out_note(found, each),
             )
@@ -100,7 +103,18 @@ class UnknownFields:
         """One for each field of each kind, and of how many objects it is left out."""
         found = [note.shown(self._more.get(key, 0)) for key, note in self._notes.items()]
         more = len(found) - _MOST_NOTES
-        rest = [f"{more:,} more unknown fields are left out"] if more > 0 else []
+        rest = (
+            [
+                say_count(
+                    "{count} more unknown field is left out",
+                    "{count} more unknown fields are left out",
+                    more,
+                    count=grouped(more),
+                )
+            ]
+            if more > 0
+            else []
+        )
         return [*found[:_MOST_NOTES], *rest]
 
 

@@ -213,6 +213,12 @@ def verbatim(text: str) -> Sentence:
     return text if isinstance(text, Sentence) else Sentence(text, "", {})
 
 
+def said_by(error: Exception) -> Sentence:
+    """What an exception says: the sentence that it was raised with, else its text as it is."""
+    said: object = error.args[0] if error.args else None
+    return said if isinstance(said, Sentence) else verbatim(str(error))
+
+
 NOTHING: Final = verbatim("")
 
 

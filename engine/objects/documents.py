@@ -15,10 +15,12 @@ import json
 import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import orjson
 import yaml
+
+from engine.kernel.sentences import phrase, say
 
 Path = tuple[str | int, ...]
 
@@ -48,6 +50,10 @@ class Document:
     item_lines: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
 
+_NOT_YAML: Final = phrase("not YAML: {why}")
+_NOT_YAML_BUT_TABS: Final = phrase("not YAML: {why} (a tab; YAML is indented with spaces)")
+
+
 class DocumentError(ValueError):
     """A file that cannot be read; document and line count from 1, 0 is unknown."""
 
@@ -57,6 +63,10 @@ class DocumentError(ValueError):
         self.document = document
         self.line = line
         self.column = column
+
+
+def _told_by(error: yaml.MarkedYAMLError) -> str:
+    return ": ".join(part for part in (error.context, error.problem) if part)
 
 
 def read_documents(name: str, data: bytes, limits: Limits) -> list[Document]:
@@ -73,7 +83,7 @@ def read_documents(name: str, data: bytes, limits: Limits) -> list[Document]:
         text.decode()
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
-        raise DocumentError("not a text file: it is not UTF-8", line=line) from None
+        raise DocumentError(say("not a text file: it is not UTF-8"), line=line) from None
     if text.lstrip()[:1] in (b"{", b"["):
         try:
             return [json_document(text, limits)]
@@ -93,29 +103,42 @@ def yaml_documents(text: bytes, limits: Limits) -> list[Document]:
 
 def too_large(size: int, limits: Limits) -> str:
     """The message about a file of *size* bytes, which is over the limit."""
-    return (
-        f"the file is {_megabytes(size)}; at most {_megabytes(limits.bytes)} are read. "
-        "Leave out what is not scheduled (events, config maps, managed fields)"
+    return say(
+        "the file is {size}; at most {megabytes} are read. Leave out what is not scheduled (events, config maps, managed fields)",
+        size=_megabytes(size),
+        megabytes=_megabytes(limits.bytes),
     )
 
 
 def too_large_stream(most_bytes: int) -> str:
     """The message about a file that is read piece by piece, and is over its limit."""
-    return f"the file is larger than {_megabytes(most_bytes)}, which is the most that is read"
+    return say(
+        "the file is larger than {size}, which is the most that is read",
+        size=_megabytes(most_bytes),
+    )
 
 
 def too_large_whole(size: int, limits: Limits) -> str:
     """The message about a file of *size* bytes, 0 if unknown, that must be read as a whole."""
-    found = f"is {_megabytes(size)}" if size else f"is larger than {_megabytes(limits.bytes)}"
-    return (
-        f"the file {found}, and is no list as kubectl get prints one, which is read item by item; "
-        f"of other files at most {_megabytes(limits.bytes)} are read"
+    most = _megabytes(limits.bytes)
+    if size:
+        return say(
+            "the file is {size}, and is no list as kubectl get prints one, which is read item by item; of other files at most {most} are read",
+            size=_megabytes(size),
+            most=most,
+        )
+    return say(
+        "the file is larger than {most}, and is no list as kubectl get prints one, which is read item by item; of other files at most {most} are read",
+        most=most,
     )
 
 
 def too_large_packed(limits: Limits) -> str:
     """The message about an archive that is too large itself."""
-    return f"the archive is larger than {_megabytes(limits.bytes)}, which is the most that is read"
+    return say(
+        "the archive is larger than {size}, which is the most that is read",
+        size=_megabytes(limits.bytes),
+    )
 
 
 def find_lines(data: bytes, wanted: Mapping[int, set[Path]]) -> dict[int, dict[Path, int]]:
@@ -202,16 +225,16 @@ class _YamlReader:
             raise self._not_yaml(error) from None
         except yaml.YAMLError as error:
             line = self._text.count(b"\n", 0, getattr(error, "position", 0) or 0) + 1
-            raise DocumentError(f"not YAML: {error}".splitlines()[0], line=line) from None
+            why = str(error).splitlines()[0]
+            raise DocumentError(_NOT_YAML.say(why=why), line=line) from None
         return self._documents
 
     def _not_yaml(self, error: yaml.MarkedYAMLError) -> DocumentError:
         mark = error.problem_mark or error.context_mark
-        why = ": ".join(part for part in (error.context, error.problem) if part)
-        if "character that cannot start any token" in why and self._at_tab(mark):
-            why += " (a tab; YAML is indented with spaces)"
+        why = _told_by(error)
+        is_tab = "character that cannot start any token" in why and self._at_tab(mark)
         return DocumentError(
-            f"not YAML: {why}",
+            (_NOT_YAML_BUT_TABS if is_tab else _NOT_YAML).say(why=why),
             document=max(self._index, 1),
             line=mark.line + 1 if mark else 0,
             column=mark.column + 1 if mark else 0,
@@ -275,7 +298,9 @@ class _YamlReader:
             tag = _show_tag(event.tag)
             raise self._error(line, f"the tag {tag} is not allowed; manifests need no tags")
         if len(self._stack) >= self._limits.depth:
-            raise self._error(line, f"nested more than {self._limits.depth} levels deep")
+            raise self._error(
+                line, say("nested more than {depth} levels deep", depth=self._limits.depth)
+            )
         parent = self._stack[-1] if self._stack else None
         if parent is not None and isinstance(parent.value, dict) and self._expects_key(parent):
             raise self._error(line, "a mapping key must be a text, not a mapping or list")
@@ -491,7 +516,7 @@ def _show_tag(tag: str) -> str:
 
 
 # The API server accepts NUL, but PostgreSQL cannot store it, and no real manifest has it.
-_NUL = "a text holds the character U+0000"
+_NUL = say("a text holds the character U+0000")
 
 
 def parse_json(text: bytes) -> Any:
@@ -513,9 +538,9 @@ _JSON_NAMES = (".json", ".jsonl", ".ndjson")
 def _not_json(error: orjson.JSONDecodeError, before: list[Document]) -> DocumentError:
     """*error* of a file that holds the documents *before* the broken one."""
     if before:
-        return DocumentError("not JSON", document=len(before) + 1, line=before[-1].line)
+        return DocumentError(say("not JSON"), document=len(before) + 1, line=before[-1].line)
     return DocumentError(
-        f"not JSON: {error.msg}", document=1, line=error.lineno, column=error.colno
+        say("not JSON: {msg}", msg=error.msg), document=1, line=error.lineno, column=error.colno
     )
 
 
@@ -562,7 +587,7 @@ def json_document(text: bytes, limits: Limits) -> Document:
     except orjson.JSONDecodeError as error:
         if "depth" in error.msg:
             raise DocumentError(
-                f"nested more than {limits.depth} levels deep", document=1
+                say("nested more than {depth} levels deep", depth=limits.depth), document=1
             ) from None
         raise
     keys = _check_depth(value, limits)
@@ -578,7 +603,9 @@ def _check_depth(value: Any, limits: Limits) -> int:
     while level:
         depth += 1
         if depth > limits.depth:
-            raise DocumentError(f"nested more than {limits.depth} levels deep", document=1)
+            raise DocumentError(
+                say("nested more than {depth} levels deep", depth=limits.depth), document=1
+            )
         below: list[Any] = []
         for node in level:
             if node.__class__ is dict:
@@ -614,7 +641,9 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> None:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
-            raise DocumentError(f'the key "{key}" appears twice in one mapping', document=1)
+            raise DocumentError(
+                say('the key "{key}" appears twice in one mapping', key=key), document=1
+            )
         seen.add(key)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from engine.kernel.sentences import Sentence, grouped, phrase, say
 from engine.objects.objects import Pod
 
 Manifest = dict[str, Any]
@@ -27,43 +28,43 @@ _NEUTRAL: Final = frozenset(
     + ("NodeMetrics", "PodMetrics", "PriorityLevelConfiguration", "Role", "RoleBinding")
     + ("ServiceCIDR",)
 )
-_NEUTRAL_NOTE: Final = "scheduling and storage do not depend on it"
+_NEUTRAL_NOTE: Final = say("scheduling and storage do not depend on it")
 
-_NAMES: Final = (
+_NAMES: Final = say(
     "only its name is kept; where the files have any, a pod that needs another one does not start"
 )
-_RESTORED: Final = "a claim is restored from it only if it is ready to use"
+_RESTORED: Final = say("a claim is restored from it only if it is ready to use")
 # What is read of the kinds that are evidence: see observed.Evidence and outside.Outside.
-EVIDENCE: Final[dict[str, str]] = {
+EVIDENCE: Final[dict[str, Sentence]] = {
     "ConfigMap": _NAMES,
-    "Event": "it tells what was observed of its object",
-    "Lease": "a node whose Lease is over has no kubelet",
+    "Event": say("it tells what was observed of its object"),
+    "Lease": say("a node whose Lease is over has no kubelet"),
     "Secret": _NAMES,
     "ServiceAccount": _NAMES,
     "VolumeSnapshot": _RESTORED,
     "VolumeSnapshotContent": _RESTORED,
 }
 
-_CLAIMED_DEVICES: Final = (
+_CLAIMED_DEVICES: Final = say(
     "devices are allocated since v1.35; under older versions pods that ask for them stay pending"
 )
-_GANG: Final = "gangs are not scheduled together, so pods that belong to one stay pending"
-_BEHIND_GATES: Final = (
+_GANG: Final = say("gangs are not scheduled together, so pods that belong to one stay pending")
+_BEHIND_GATES: Final = say(
     "pods are scheduled in groups behind the feature gates GenericWorkload and GangScheduling of "
     "v1.36; without them each pod is scheduled on its own"
 )
-_WEBHOOKS: Final = (
+_WEBHOOKS: Final = say(
     "nothing is refused or changed by it when objects are created or updated; what it did refuse is "
     "read from Events and conditions"
 )
-_AUTOSCALED: Final = "no node is added or removed by it"
-_POOLS: Final = f"{_AUTOSCALED}; what it allows is read as evidence"
+_AUTOSCALED: Final = say("no node is added or removed by it")
+_POOLS: Final = say("no node is added or removed by it; what it allows is read as evidence")
 
 # What the simulation does not do because the kind is left out.
-_NOTES: Final[dict[str, str]] = {
-    "ControllerRevision": "StatefulSets and DaemonSets begin with a revision of their own",
+_NOTES: Final[dict[str, Sentence]] = {
+    "ControllerRevision": say("StatefulSets and DaemonSets begin with a revision of their own"),
     "DeviceClass": _CLAIMED_DEVICES,
-    "DeviceTaintRule": (
+    "DeviceTaintRule": say(
         "it is applied behind the feature gate DRADeviceTaintRules of v1.35 and v1.36, which is off by "
         "default; without it no device gets its taint, and no pod is evicted by it"
     ),
@@ -74,7 +75,7 @@ _NOTES: Final[dict[str, str]] = {
     "NodePool": _POOLS,
     "PodGroup": _GANG,
     "PodSecurityPolicy": _WEBHOOKS,
-    "PodTemplate": "no pod is made from it",
+    "PodTemplate": say("no pod is made from it"),
     "ProvisioningRequest": _AUTOSCALED,
     "ResourceClaim": _CLAIMED_DEVICES,
     "ResourceClaimTemplate": _CLAIMED_DEVICES,
@@ -82,17 +83,24 @@ _NOTES: Final[dict[str, str]] = {
     "ValidatingAdmissionPolicy": _WEBHOOKS,
     "ValidatingAdmissionPolicyBinding": _WEBHOOKS,
     "ValidatingWebhookConfiguration": _WEBHOOKS,
-    "VerticalPodAutoscaler": "requests stay as the pod says",
+    "VerticalPodAutoscaler": say("requests stay as the pod says"),
     "VolumeAttributesClass": (
-        "volumes are changed to it since v1.34; under older versions it is not applied to volumes"
+        say(
+            "volumes are changed to it since v1.34; under older versions it is not applied to volumes"
+        )
     ),
-    "VolumeSnapshotClass": "no snapshot is made or deleted by it",
+    "VolumeSnapshotClass": say("no snapshot is made or deleted by it"),
     "Workload": _GANG,
 }
-_UNKNOWN_NOTE: Final = (
+_UNKNOWN_NOTE: Final = say(
     "kscope does not know this kind; what its controller does is not simulated, and its finalizers "
     "and conditions are read as evidence"
 )
+
+
+_READ: Final = phrase("{count} {kind} read as evidence: {note}")
+_IGNORED: Final = phrase("{count} {kind} ignored: {note}")
+_NOT_MODELLED: Final = phrase("{count} {kind} not modelled: {note}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +110,7 @@ class LeftOut:
     kind: str
     group: str
     count: int
-    note: str
+    note: Sentence
     is_neutral: bool
 
     @property
@@ -116,9 +124,9 @@ class LeftOut:
         return self.is_neutral and self.kind in EVIDENCE
 
     def __str__(self) -> str:
-        what = "read as evidence" if self.is_evidence else "ignored"
-        what = what if self.is_neutral else "not modelled"
-        return f"{self.count:,} {self.name} {what}: {self.note}"
+        pattern = _IGNORED if self.is_neutral else _NOT_MODELLED
+        pattern = _READ if self.is_evidence else pattern
+        return pattern.say(count=grouped(self.count), kind=self.name, note=self.note)
 
     def to_dict(self) -> Manifest:
         """The JSON form."""

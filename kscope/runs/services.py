@@ -16,6 +16,7 @@ from engine.input.budget import MOST, Budget
 from engine.input.cleaning import clean_command
 from engine.input.load_result import LoadedLesson, LoadResult
 from engine.kernel.errors import SimError
+from engine.kernel.stored_sentences import stored
 from engine.kernel.units import MINUTE, nanoseconds_of
 from engine.objects.kinds import NAMESPACED, entity_id
 from engine.scheduler.configuration.scenario_schedulers import check_setup
@@ -84,7 +85,8 @@ def scenario_store(
         "document": document,
         "summary": dict(sorted(kinds.items())),
         "not_modelled": document.get("not_modelled", []),
-        "report": result.to_report(),
+        # Without a language: it is said in that of each reader.
+        "report": stored(result.to_report()),
         "as_brought": loaded.stands,
         "instant": document.get("instant", ""),
         "bytes": len(encoded),

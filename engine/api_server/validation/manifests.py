@@ -9,6 +9,7 @@ from engine.api_server.validation.kinds import KINDS, STORED_KINDS, is_known, un
 from engine.api_server.validation.report import LONGEST_OBJECT_NAME, Report, text_fault
 from engine.api_server.validation.rules import DNS_LABEL
 from engine.api_server.validation.shared import METADATA
+from engine.kernel.sentences import say
 from engine.objects.documents import Path
 from engine.objects.kinds import NAMESPACED
 from engine.objects.openapi.checkers import Nulls
@@ -67,11 +68,18 @@ def check_stored(raw: dict[str, Any], path: Path, report: Report, version: str =
         return
     kind: str = raw["kind"]
     if not _KIND.fullmatch(kind):
-        wrong = f"{shown(kind)} is not a kind: at most 63 letters and digits, a letter first"
+        wrong = say(
+            "{found} is not a kind: at most 63 letters and digits, a letter first",
+            found=shown(kind),
+        )
         report.add((*path, "kind"), kind, wrong)
     elif kind in KINDS:
         given: Any = raw.get("apiVersion")
-        wrong = f"the {kind} of {shown(given)} is another kind than the one that is simulated"
+        wrong = say(
+            "the {kind} of {found} is another kind than the one that is simulated",
+            kind=kind,
+            found=shown(given),
+        )
         report.add((*path, "apiVersion"), given, wrong)
     metadata = raw.get("metadata")
     for name, longest in ("name", LONGEST_OBJECT_NAME), ("namespace", 63):
@@ -85,8 +93,12 @@ def check_stored(raw: dict[str, Any], path: Path, report: Report, version: str =
 def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report) -> None:
     name = metadata.get("name")
     if name is None or name == "":
-        hint = "; generateName alone does not name it" if metadata.get("generateName") else ""
-        report.add((*path, "name"), name, f"a {kind} needs a name{hint}")
+        message = (
+            say("a {kind} needs a name; generateName alone does not name it", kind=kind)
+            if metadata.get("generateName")
+            else say("a {kind} needs a name", kind=kind)
+        )
+        report.add((*path, "name"), name, message)
     elif not isinstance(name, str) or kind in _LOOSE_NAMES:
         return
     elif kind == "Namespace":
@@ -95,8 +107,10 @@ def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report)
         report.add(
             (*path, "name"),
             name,
-            f'{shown(name)} is not a name: at most 253 lower case letters, digits, "-" or ".", '
-            "with a letter or digit at both ends",
+            say(
+                '{found} is not a name: at most 253 lower case letters, digits, "-" or ".", with a letter or digit at both ends',
+                found=shown(name),
+            ),
         )
     namespace = metadata.get("namespace")
     if kind in NAMESPACED and isinstance(namespace, str) and namespace:
@@ -109,6 +123,8 @@ def _check_namespace(name: str, path: Path, report: Report) -> None:
         report.add(
             path,
             name,
-            f"{shown(name)} is not the name of a namespace: at most 63 lower case letters, digits "
-            'or "-", with a letter or digit at both ends',
+            say(
+                '{found} is not the name of a namespace: at most 63 lower case letters, digits or "-", with a letter or digit at both ends',
+                found=shown(name),
+            ),
         )

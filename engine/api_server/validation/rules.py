@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from engine.api_server.validation.report import LONGEST_OBJECT_NAME, Report, text_fault
+from engine.kernel.sentences import enumerated, say
 from engine.objects.documents import Path
 from engine.objects.selectors import (
     LabelSelector,
@@ -117,15 +118,15 @@ def _driver_problems(name: str) -> list[str]:
 
 def too_long(length: int) -> str:
     """Upstream: validation.MaxLenError()."""
-    return f"must be no more than {length} characters"
+    return say("must be no more than {length} characters", length=length)
 
 
 def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Rule:
     def check(value: Any, path: Path, report: Report) -> None:
         if value < low:
-            report.add(path, value, f"{value} is less than {low}")
+            report.add(path, value, say("{value} is less than {low}", value=value, low=low))
         elif value > high:
-            report.add(path, value, f"{value} is more than {high}")
+            report.add(path, value, say("{value} is more than {high}", value=value, high=high))
 
     return check
 
@@ -133,7 +134,13 @@ def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Rule:
 def one_of(*allowed: str) -> Rule:
     def check(value: Any, path: Path, report: Report) -> None:
         if value not in allowed:
-            report.add(path, value, f"{shown(value)} is not one of {', '.join(allowed)}")
+            report.add(
+                path,
+                value,
+                say(
+                    "{found} is not one of {list}", found=shown(value), list=enumerated([*allowed])
+                ),
+            )
 
     return check
 
@@ -145,20 +152,20 @@ def quantity(value: Any, path: Path, report: Report) -> None:
         report.add(path, value, str(error))
         return
     if amount.nanos < 0:
-        report.add(path, value, f"{shown(value)} is less than 0")
+        report.add(path, value, say("{found} is less than 0", found=shown(value)))
 
 
 def list_of(rule: Rule, *, at_least: int = 0) -> Rule:
     def check(value: Any, path: Path, report: Report) -> None:
         if not isinstance(value, list):
-            report.add(path, value, f"expected a list, found {shown(value)}")
+            report.add(path, value, say("expected a list, found {found}", found=shown(value)))
             return
         items = cast("list[Any]", value)
         if len(items) < at_least:
-            report.add(path, value, f"needs at least {at_least}")
+            report.add(path, value, say("needs at least {at_least}", at_least=at_least))
         if None in items:
             index = items.index(None)
-            report.add((*path, index), None, "expected a value, found nothing")
+            report.add((*path, index), None, say("expected a value, found nothing"))
         elif rule is not typed:
             for index, item in enumerate(items):
                 rule(item, (*path, index), report)
@@ -169,11 +176,11 @@ def list_of(rule: Rule, *, at_least: int = 0) -> Rule:
 def map_of(rule: Rule) -> Rule:
     def check(value: Any, path: Path, report: Report) -> None:
         if not isinstance(value, dict):
-            report.add(path, value, f"expected a mapping, found {shown(value)}")
+            report.add(path, value, say("expected a mapping, found {found}", found=shown(value)))
             return
         for key, item in cast("dict[str, Any]", value).items():
             if item is None:
-                report.add((*path, key), None, "expected a value, found nothing")
+                report.add((*path, key), None, say("expected a value, found nothing"))
             else:
                 rule(item, (*path, key), report)
 
@@ -189,12 +196,12 @@ def fields(required: Iterable[str] = (), /, **rules: Rule) -> Rule:
 
     def check(value: Any, path: Path, report: Report) -> None:
         if not isinstance(value, dict):
-            report.add(path, value, f"expected a mapping, found {shown(value)}")
+            report.add(path, value, say("expected a mapping, found {found}", found=shown(value)))
             return
         parts = cast("dict[str, Any]", value)
         for name in needed:
             if parts.get(name) is None:
-                report.add((*path, name), None, "is missing")
+                report.add((*path, name), None, say("is missing"))
         for name, part in parts.items():
             rule = rules.get(name)
             if rule is not None and part is not None:
@@ -205,12 +212,12 @@ def fields(required: Iterable[str] = (), /, **rules: Rule) -> Rule:
 
 def labels(value: Any, path: Path, report: Report) -> None:
     if not isinstance(value, dict):
-        report.add(path, value, f"expected a mapping, found {shown(value)}")
+        report.add(path, value, say("expected a mapping, found {found}", found=shown(value)))
         return
     for key, item in cast("dict[str, Any]", value).items():
         fault = label_key_fault(key)
         if not isinstance(item, str):
-            report.add((*path, key), item, f"expected a text, found {shown(item)}")
+            report.add((*path, key), item, say("expected a text, found {found}", found=shown(item)))
         else:
             fault = fault or label_value_fault(item)
         if fault is not None:
@@ -269,6 +276,6 @@ node_selector_term = _selector(NodeSelectorTerm.parse)
 
 def node_selector(value: Any, path: Path, report: Report) -> None:
     if isinstance(value, dict) and not cast("dict[str, Any]", value).get("nodeSelectorTerms"):
-        report.add((*path, "nodeSelectorTerms"), None, "needs at least one term")
+        report.add((*path, "nodeSelectorTerms"), None, say("needs at least one term"))
         return
     node_terms(value, path, report)

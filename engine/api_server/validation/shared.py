@@ -20,6 +20,7 @@ from engine.api_server.validation.rules import (
     timestamp,
     typed,
 )
+from engine.kernel.sentences import say
 from engine.objects.documents import Path
 from engine.objects.values.shown import shown
 
@@ -75,4 +76,4 @@ def kind_fields(required: Iterable[str] = (), /, **rules: Rule) -> Rule:
 
 def _a_mapping(value: Any, path: Path, report: Report) -> None:
     if not isinstance(value, dict):
-        report.add(path, value, f"expected a mapping, found {shown(value)}")
+        report.add(path, value, say("expected a mapping, found {found}", found=shown(value)))

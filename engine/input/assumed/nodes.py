@@ -7,11 +7,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from engine.input.assumed.placeholder import Placeholder, assumed
+from engine.kernel.sentences import count_phrase, grouped
 from engine.objects.manifest_parts import section
 from engine.objects.pods.pod_resources import NEWEST, pod_resources
 
 Manifest = dict[str, Any]
 
+_ABSENT: Final = count_phrase(
+    "Node {name} is not in these files; it is assumed to be ready and to have what the one pod that "
+    "runs there asks for, and no more: no other pod fits.",
+    "Node {name} is not in these files; it is assumed to be ready and to have what the {count} pods "
+    "that run there ask for, and no more: no other pod fits.",
+)
+_LEFT_OUT: Final = count_phrase(
+    "Node {name} was left out by the filter; it is assumed to be ready and to have what the one pod "
+    "that runs there asks for, and no more: no other pod fits.",
+    "Node {name} was left out by the filter; it is assumed to be ready and to have what the {count} "
+    "pods that run there ask for, and no more: no other pod fits.",
+)
 _ENDED: Final = ("Succeeded", "Failed")
 
 
@@ -50,16 +63,8 @@ def _node(name: str, pods: list[Manifest], *, kinds_are_left_out: bool) -> Place
         resource: _quantity(resource, amount) for resource, amount in sorted(amounts.items())
     }
     capacity = {"cpu": "0", "memory": "0", **capacity, "pods": str(len(pods))}
-    asking = (
-        f"the {len(pods):,} pods that run there ask"
-        if len(pods) > 1
-        else "the one pod that runs there asks"
-    )
-    why = "was left out by the filter" if kinds_are_left_out else "is not in these files"
-    sentence = (
-        f"Node {name} {why}; it is assumed to be ready and to have what {asking} for, and no "
-        "more: no other pod fits."
-    )
+    pattern = _LEFT_OUT if kinds_are_left_out else _ABSENT
+    sentence = pattern.say(len(pods), name=name, count=grouped(len(pods)))
     manifest: Manifest = {
         "apiVersion": "v1",
         "kind": "Node",

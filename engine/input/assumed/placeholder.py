@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from engine.kernel.sentences import Sentence
 from engine.objects.manifest_parts import section
 
 Manifest = dict[str, Any]
@@ -20,7 +21,7 @@ class Placeholder:
     """The object, and why it is assumed: a whole sentence."""
 
     manifest: Manifest
-    sentence: str
+    sentence: Sentence
 
     @property
     def kind(self) -> str:
@@ -39,10 +40,10 @@ class Placeholder:
         return {"kind": self.kind, "key": self.key, "sentence": self.sentence}
 
 
-def assumed(manifest: Manifest, sentence: str) -> Placeholder:
+def assumed(manifest: Manifest, sentence: Sentence) -> Placeholder:
     """A placeholder of *manifest*, which is marked as one."""
     metadata = manifest["metadata"]
-    annotations = {**section(metadata, "annotations"), ANNOTATION: sentence}
+    annotations = {**section(metadata, "annotations"), ANNOTATION: str(sentence)}
     return Placeholder({**manifest, "metadata": {**metadata, "annotations": annotations}}, sentence)
 
 

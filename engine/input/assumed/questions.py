@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from engine.input.assumed.placeholder import placeholder_sentence
+from engine.kernel.sentences import Sentence, enumerated, grouped, say, say_count, together
 from engine.objects.manifest_parts import section, wanted_pods
 
 Manifest = dict[str, Any]
@@ -20,20 +21,19 @@ class Question:
     """An open question: what is missing, and how it can be answered, in whole sentences."""
 
     name: str
-    text: str
-    answer: str
+    text: Sentence
+    answer: Sentence
 
     def __str__(self) -> str:
-        return f"{self.text} {self.answer}"
+        return together(self.text, self.answer)
 
     def to_dict(self) -> dict[str, str]:
         """The JSON form."""
         return asdict(self)
 
 
-_HOW_NODES: Final = (
-    "Import the nodes as well (kubectl get nodes -o yaml), or ask for some: --nodes 3xm5.large, or the "
-    "field Nodes of the form."
+_HOW_NODES: Final = say(
+    "Import the nodes as well (kubectl get nodes -o yaml), or ask for some: --nodes 3xm5.large, or the field Nodes of the form."
 )
 
 
@@ -50,15 +50,21 @@ def _no_nodes(everything: Sequence[Manifest]) -> Iterator[Question]:
     waiting = sum(each["kind"] == "Pod" and _waits(each) for each in everything)
     wanted = sum(_missing_pods(each, everything) for each in everything)
     if not nodes and waiting + wanted:
-        number = waiting + wanted
-        pods = "the one pod that waits" if number == 1 else f"the {number:,} pods that wait"
-        yield Question(
-            NO_NODES, f"There are no nodes in these files, so {pods} cannot be placed.", _HOW_NODES
+        text = say_count(
+            "There are no nodes in these files, so the one pod that waits cannot be placed.",
+            "There are no nodes in these files, so the {count} pods that wait cannot be placed.",
+            waiting + wanted,
+            count=grouped(waiting + wanted),
         )
+        yield Question(NO_NODES, text, _HOW_NODES)
     elif nodes and assumed == len(nodes):
-        text = (
-            f"There are no nodes in these files; {assumed:,} that their pods name are assumed. What else "
-            "fits on them is not known."
+        text = say_count(
+            "There are no nodes in these files; the one that their pods name is assumed. What else "
+            "fits on it is not known.",
+            "There are no nodes in these files; {count} that their pods name are assumed. What else "
+            "fits on them is not known.",
+            assumed,
+            count=grouped(assumed),
         )
         yield Question(NO_NODES, text, _HOW_NODES)
 
@@ -90,11 +96,16 @@ def _no_classes(everything: Sequence[Manifest]) -> Iterator[Question]:
     names = sorted({str(section(each, "spec")["storageClassName"]) for each in waiting})
     if not names:
         return
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
     yield Question(
         "no-storage-classes",
-        f"There are no StorageClasses in these files, but {len(waiting):,} claims wait for one: {shown}.",
-        "Import them as well: kubectl get storageclasses -o yaml.",
+        say_count(
+            "There are no StorageClasses in these files, but {count} claim waits for one: {shown}.",
+            "There are no StorageClasses in these files, but {count} claims wait for one: {shown}.",
+            len(waiting),
+            count=grouped(len(waiting)),
+            shown=enumerated(names, most=5),
+        ),
+        say("Import them as well: kubectl get storageclasses -o yaml."),
     )
 
 
@@ -112,6 +123,11 @@ def _no_claims(everything: Sequence[Manifest]) -> Iterator[Question]:
     if using:
         yield Question(
             "no-claims",
-            f"There are no PersistentVolumeClaims in these files, but {using:,} pods that wait use some.",
-            "Import them as well: kubectl get persistentvolumeclaims -A -o yaml.",
+            say_count(
+                "There are no PersistentVolumeClaims in these files, but {count} pod that waits uses some.",
+                "There are no PersistentVolumeClaims in these files, but {count} pods that wait use some.",
+                using,
+                count=grouped(using),
+            ),
+            say("Import them as well: kubectl get persistentvolumeclaims -A -o yaml."),
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from engine.input.assumed.placeholder import Placeholder, assumed
+from engine.kernel.sentences import say
 from engine.objects.manifest_parts import section
 
 Manifest = dict[str, Any]
@@ -73,9 +74,10 @@ class Storage:
                 "storageClassName": section(volume, "spec").get("storageClassName") or "",
                 "volumeName": name,
             }
-            sentence = (
-                f"PersistentVolumeClaim {key} is not in these files; it is assumed to be there and bound, "
-                f"because PersistentVolume {name} is bound to it."
+            sentence = say(
+                "PersistentVolumeClaim {key} is not in these files; it is assumed to be there and bound, because PersistentVolume {name} is bound to it.",
+                key=key,
+                name=name,
             )
             yield assumed(_claim(key, spec, ref.get("uid")), sentence)
 
@@ -95,9 +97,10 @@ class Storage:
                 "storageClassName": "",
                 "volumeName": name,
             }
-            sentence = (
-                f"PersistentVolumeClaim {key} is not in these files; it is assumed to be bound, because pod "
-                f"{pod} has a node and uses it. Its size and its class are not known."
+            sentence = say(
+                "PersistentVolumeClaim {key} is not in these files; it is assumed to be bound, because pod {pod} has a node and uses it. Its size and its class are not known.",
+                key=key,
+                pod=pod,
             )
             yield assumed(_claim(key, spec, None), sentence)
 
@@ -106,9 +109,10 @@ class Storage:
             name = str(section(claim, "spec").get("volumeName") or "")
             if not name or name in self.volumes or section(claim, "status").get("phase") != _BOUND:
                 continue
-            sentence = (
-                f"PersistentVolume {name} is not in these files; it is assumed to be there, because "
-                f"PersistentVolumeClaim {key} is bound to it. Where it can be used is not known."
+            sentence = say(
+                "PersistentVolume {name} is not in these files; it is assumed to be there, because PersistentVolumeClaim {key} is bound to it. Where it can be used is not known.",
+                name=name,
+                key=key,
             )
             yield assumed(self._volume(name, key, claim), sentence)
 
@@ -147,9 +151,11 @@ class Storage:
                 continue
             waits = _SELECTED in section(claim, "metadata", "annotations")
             self.classes[name] = {}
-            sentence = (
-                f"StorageClass {name} is not in these files; it is assumed to be there with the provisioner "
-                f"{provisioner}, which PersistentVolumeClaim {key} names."
+            sentence = say(
+                "StorageClass {name} is not in these files; it is assumed to be there with the provisioner {provisioner}, which PersistentVolumeClaim {key} names.",
+                name=name,
+                provisioner=provisioner,
+                key=key,
             )
             manifest: Manifest = {
                 "apiVersion": "storage.k8s.io/v1",
@@ -229,9 +235,11 @@ def _source(name: str, driver: str) -> Manifest:
 
 
 def _snapshot(namespace: str, name: str, claim: str) -> Placeholder:
-    sentence = (
-        f"VolumeSnapshot {namespace}/{name} is not in these files, which hold no snapshots; it is assumed "
-        f"to be ready to use, because PersistentVolumeClaim {claim} restores it."
+    sentence = say(
+        "VolumeSnapshot {namespace}/{name} is not in these files, which hold no snapshots; it is assumed to be ready to use, because PersistentVolumeClaim {claim} restores it.",
+        namespace=namespace,
+        name=name,
+        claim=claim,
     )
     manifest: Manifest = {
         "apiVersion": f"{_SNAPSHOTS}/v1",

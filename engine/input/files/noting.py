@@ -10,6 +10,7 @@ from engine.api_server.validation.report import Report
 from engine.input.load_result import LoadResult, Problem
 from engine.input.streams.pieces import Item
 from engine.input.unknown_fields import LONGEST_WITH_LINES, UnknownFields
+from engine.kernel.sentences import grouped, say_count
 from engine.objects.documents import Document, Path, find_lines, show_path
 from engine.objects.values.shown import shown
 
@@ -57,7 +58,12 @@ class Notes:
     def leave_out(self, name: str, document: int, more: int) -> None:
         """Tell of so many further problems of a document, if there are any."""
         if more > 0:
-            message = f"{more:,} more problems in this document are left out"
+            message = say_count(
+                "{count} more problem in this document is left out",
+                "{count} more problems in this document are left out",
+                more,
+                count=grouped(more),
+            )
             self.result.problems.append(Problem(file=name, document=document, message=message))
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+from engine.kernel.sentences import say
+
 Manifest = dict[str, Any]
 IsKnown = Callable[[str], bool]
 
 _WRAPPED: Final = "Wrapped"
 _LISTS: Final = ("enabled", "disabled")
-CHOICE: Final = (
-    "it can be left out, with a warning: --ignore-unknown-plugins, or Leave out unknown plugins in "
-    "the form"
+CHOICE: Final = say(
+    "it can be left out, with a warning: --ignore-unknown-plugins, or Leave out unknown plugins in the form"
 )
 
 
@@ -83,10 +84,19 @@ def _known_name(name: str, is_known: IsKnown, notes: list[str]) -> str:
         return name
     inner = name.removesuffix(_WRAPPED)
     if inner != name and is_known(inner):
-        notes.append(f"the plugin {name} of the configuration is read as {inner}, which it wraps")
+        notes.append(
+            say(
+                "the plugin {name} of the configuration is read as {inner}, which it wraps",
+                name=name,
+                inner=inner,
+            )
+        )
         return inner
     notes.append(
-        f"the plugin {name} of the configuration is left out: kscope does not know it, so what it "
-        "refuses and how it scores is missing in the run"
+        say(
+            "the plugin {name} of the configuration is left out: kscope does not know it, so what it "
+            "refuses and how it scores is missing in the run",
+            name=name,
+        )
     )
     return ""

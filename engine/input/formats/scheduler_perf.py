@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from engine.input.generate import base_node, base_pod
+from engine.kernel.sentences import enumerated, grouped, said_by, say
 from engine.kernel.units import SECOND
 from engine.objects.values.durations import parse_duration
 
@@ -82,10 +83,17 @@ def perf_scenario(cases: list[Manifest], chosen: str, templates: Templates) -> P
         (place, case, row) for place, case in enumerate(cases) for row in _workloads(case, place)
     ]
     if not names:
-        raise PerfFault((0, "workloads"), "no test case has a workload")
+        raise PerfFault((0, "workloads"), say("no test case has a workload"))
     known = [f"{case.get('name')}/{row.get('name')}" for _, case, row in names]
     if chosen and chosen not in known:
-        raise PerfFault((), f"there is no test case {chosen!r}; known are {', '.join(known[:20])}")
+        raise PerfFault(
+            (),
+            say(
+                "there is no test case {chosen}; known are {list}",
+                chosen=repr(chosen),
+                list=enumerated(known[:20]),
+            ),
+        )
     number = known.index(chosen) if chosen else 0
     place, case, row = names[number]
     reader = _Reader(case, row, place, templates, PerfScenario(known[number]))
@@ -100,7 +108,7 @@ def _workloads(case: Manifest, place: int) -> list[Manifest]:
     rows: Any = case.get("workloads")
     found = cast("list[Any]", rows) if isinstance(rows, list) else []
     if (rows and not found) or not all(isinstance(each, dict) for each in found):
-        raise PerfFault((place, "workloads"), "expected a list of mappings")
+        raise PerfFault((place, "workloads"), say("expected a list of mappings"))
     return cast("list[Manifest]", found)
 
 
@@ -124,10 +132,10 @@ class _Reader:
         """Raises PerfFault."""
         operations = self._case.get("workloadTemplate")
         if not isinstance(operations, list):
-            raise PerfFault((self._place, "workloadTemplate"), "expected a list")
+            raise PerfFault((self._place, "workloadTemplate"), say("expected a list"))
         for number, each in enumerate(cast("list[Any]", operations)):
             if not isinstance(each, dict):
-                raise PerfFault(self._where(number), "expected a mapping")
+                raise PerfFault(self._where(number), say("expected a mapping"))
             self._operation(number, cast("Manifest", each))
         self.found.until = self._at + 60 * SECOND
 
@@ -150,7 +158,11 @@ class _Reader:
             self._unread(code)
 
     def _unread(self, code: str) -> None:
-        note = f"the operation {code} of {self.found.name} is not modelled; what it does is missing in the run"
+        note = say(
+            "the operation {code} of {name} is not modelled; what it does is missing in the run",
+            code=code,
+            name=self.found.name,
+        )
         if note not in self.found.notes:
             self.found.notes.append(note)
 
@@ -159,7 +171,7 @@ class _Reader:
         try:
             self._at += parse_duration(given)
         except ValueError as error:
-            raise PerfFault(self._where(number, "duration"), str(error)) from None
+            raise PerfFault(self._where(number, "duration"), said_by(error)) from None
 
     def _param(self, name: str) -> Any:
         return self._params.get(name)
@@ -171,11 +183,18 @@ class _Reader:
             given = self._param(named)
         given = default if given is None and not named else given
         if isinstance(given, bool) or not isinstance(given, int) or given < 0:
-            message = f"the parameter {named} is no number" if named else "a count is missing"
+            message = (
+                say("the parameter {named} is no number", named=named)
+                if named
+                else say("a count is missing")
+            )
             raise PerfFault(self._where(number, "countParam" if named else "count"), message)
         made = len(self.found.objects) + len(self.found.steps)
         if made + given > MOST_OBJECTS:
-            message = f"more than {MOST_OBJECTS:,} objects; choose a smaller workload"
+            message = say(
+                "more than {most_objects} objects; choose a smaller workload",
+                most_objects=grouped(MOST_OBJECTS),
+            )
             raise PerfFault(self._where(number), message)
         return given
 
@@ -187,7 +206,9 @@ class _Reader:
         return [deepcopy(each) for _ in range(count) for each in found]
 
     def _missing(self, path: str, instead: str) -> None:
-        note = f"the template {path} is not among the files; {instead}"
+        note = say(
+            "the template {path} is not among the files; {instead}", path=path, instead=instead
+        )
         if note not in self.found.notes:
             self.found.notes.append(note)
 

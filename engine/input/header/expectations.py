@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 from engine.api_server.validation.report import Report
+from engine.kernel.sentences import Sentence, any_of, enumerated, grouped, say
 from engine.objects.documents import Path
 from engine.objects.values.durations import parse_duration
 from engine.objects.values.shown import shown
@@ -23,18 +24,18 @@ from engine.objects.values.shown import shown
 Manifest = dict[str, Any]
 About = Literal["pod", "pods", "claim", "nodes", "budget"]
 # What may be expected of each, and what has to stand there.
-_YES: Final = "true or false"
-_TEXT: Final = "a text"
-_TIME: Final = "a duration"
-_COUNT: Final = "a count, or a mapping of atLeast and atMost"
-_SHARES: Final = "a mapping such as {cpu: {atLeast: 40%, atMost: 90%}}"
-OF: Final[Mapping[str, Mapping[str, str]]] = {
+_YES: Final = say("true or false")
+_TEXT: Final = say("a text")
+_TIME: Final = say("a duration")
+_COUNT: Final = say("a count, or a mapping of atLeast and atMost")
+_SHARES: Final = say("a mapping such as {example}", example="{cpu: {atLeast: 40%, atMost: 90%}}")
+OF: Final[Mapping[str, Mapping[str, Sentence]]] = {
     "pod": {
         "bound": _YES,
         "node": _TEXT,
         "zone": _TEXT,
         "phase": _TEXT,
-        "refused": "true, a plugin, or a part of a reason",
+        "refused": say("true, a plugin, or a part of a reason"),
         "evicted": _YES,
         "waitsAtMost": _TIME,
     },
@@ -79,11 +80,19 @@ def parse_expectations(raw: Any, path: Path, report: Report) -> list[Expectation
     if raw is None:
         return []
     if not isinstance(raw, list):
-        report.add(path, raw, f"expected a list, found {shown(raw)}")
+        report.add(path, raw, say("expected a list, found {found}", found=shown(raw)))
         return []
     items = cast("list[Any]", raw)
     if len(items) > _MOST:
-        report.add(path, None, f"{len(items):,} expectations; at most {_MOST:,} are read")
+        report.add(
+            path,
+            None,
+            say(
+                "{count} expectations; at most {most} are read",
+                count=grouped(len(items)),
+                most=grouped(_MOST),
+            ),
+        )
         return []
     return [
         each
@@ -95,22 +104,34 @@ def parse_expectations(raw: Any, path: Path, report: Report) -> list[Expectation
 def _item(raw: Any, path: Path, place: int, report: Report) -> Iterator[Expectation]:
     """One entry: about one subject, one expectation or several."""
     if not isinstance(raw, dict):
-        report.add(path, raw, f"expected a mapping, found {shown(raw)}")
+        report.add(path, raw, say("expected a mapping, found {found}", found=shown(raw)))
         return
     item = cast("Manifest", raw)
     about = [each for each in OF if each in item]
     if len(about) != 1:
-        report.add(
-            path, None, f"expected one of {', '.join(OF)}, found {', '.join(about) or 'none'}"
+        wanted = enumerated([*OF])
+        message = (
+            say("expected one of {list}, found {found}", list=wanted, found=enumerated(about))
+            if about
+            else say("expected one of {list}, found none", list=wanted)
         )
+        report.add(path, None, message)
         return
     subject = _subject(about[0], item[about[0]], (*path, about[0]), report)
     rest = {name: value for name, value in item.items() if name != about[0]}
     if not rest:
-        report.add(path, None, f"nothing is expected: say one of {', '.join(OF[about[0]])}")
+        report.add(
+            path,
+            None,
+            say("nothing is expected: say one of {list}", list=enumerated([*OF[about[0]]])),
+        )
     for name, value in rest.items():
         if name not in OF[about[0]]:
-            message = f"of a {about[0]} one of {', '.join(OF[about[0]])} can be expected"
+            message = say(
+                "of a {value} one of {list} can be expected",
+                value=about[0],
+                list=enumerated([*OF[about[0]]]),
+            )
             report.add((*path, name), value, message)
             continue
         wanted = _wanted(name, value, OF[about[0]][name], (*path, name), report)
@@ -124,27 +145,36 @@ def _subject(about: str, raw: Any, path: Path, report: Report) -> Manifest | Non
     if about in _CHOSEN:
         return _chosen(raw, _CHOSEN[about], path, report)
     if not isinstance(raw, str) or not raw:
-        report.add(path, raw, f"expected NAMESPACE/NAME, found {shown(raw)}")
+        report.add(path, raw, say("expected NAMESPACE/NAME, found {found}", found=shown(raw)))
         return None
     return {"key": raw if "/" in raw else f"default/{raw}"}
 
 
 def _chosen(raw: Any, by: tuple[str, ...], path: Path, report: Report) -> Manifest | None:
     if not isinstance(raw, dict):
-        report.add(path, raw, f"expected a mapping of {' and '.join(by)}, found {shown(raw)}")
+        words = (
+            say("expected a mapping of namespace and selector, found {found}", found=shown(raw))
+            if "namespace" in by
+            else say("expected a mapping of selector, found {found}", found=shown(raw))
+        )
+        report.add(path, raw, words)
         return None
     given = cast("Manifest", raw)
     for name, value in given.items():
         if name not in by:
-            report.add((*path, name), value, f"expected {' or '.join(by)}")
+            report.add((*path, name), value, say("expected {list}", list=any_of(by)))
             return None
         if not isinstance(value, str):
-            report.add((*path, name), value, f"expected a text, found {shown(value)}")
+            report.add(
+                (*path, name), value, say("expected a text, found {found}", found=shown(value))
+            )
             return None
     labels = [part.partition("=") for part in str(given.get("selector") or "").split(",") if part]
     if not all(sign and name.strip() for name, sign, _ in labels):
         report.add(
-            (*path, "selector"), given["selector"], "expected labels such as app=web,tier=front"
+            (*path, "selector"),
+            given["selector"],
+            say("expected labels such as app=web,tier=front"),
         )
         return None
     found = tuple((name.strip(), value.strip()) for name, _, value in labels)
@@ -167,7 +197,9 @@ def _wanted(name: str, value: Any, kind: str, path: Path, report: Report) -> Any
     else:
         found = _counts(value)
     if found is None:
-        report.add(path, value, f"expected {kind}, found {shown(value)}")
+        report.add(
+            path, value, say("expected {kind}, found {found}", kind=kind, found=shown(value))
+        )
     return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from engine.api_server.validation.report import LONGEST_ENTITY, Report, text_fault
+from engine.kernel.sentences import enumerated, say
 from engine.objects.documents import Path
 from engine.objects.values.shown import shown
 
@@ -31,7 +32,7 @@ def parse_telling(spec: Mapping[str, Any], path: Path, report: Report) -> dict[s
         "proof": _proof(spec.get("proof"), (*path, "proof"), report),
     }
     if found["proof"] and spec.get("answer") is None:
-        report.add((*path, "proof"), spec["proof"], "proves an answer, and there is no answer")
+        report.add((*path, "proof"), spec["proof"], say("proves an answer, and there is no answer"))
     return {name: value for name, value in found.items() if value}
 
 
@@ -39,7 +40,7 @@ def _text(value: Any, path: Path, report: Report, longest: int) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or not value.strip():
-        report.add(path, value, f"expected a text, found {shown(value)}")
+        report.add(path, value, say("expected a text, found {found}", found=shown(value)))
         return ""
     fault = text_fault(value, longest)
     if fault is not None:
@@ -51,11 +52,19 @@ def _tags(value: Any, path: Path, report: Report) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list):
-        report.add(path, value, f"expected a list, found {shown(value)}")
+        report.add(path, value, say("expected a list, found {found}", found=shown(value)))
         return []
     tags = cast("list[Any]", value)
     if len(tags) > _MOST_TAGS:
-        report.add(path, None, f"has {len(tags)} entries; at most {_MOST_TAGS} are read")
+        report.add(
+            path,
+            None,
+            say(
+                "has {count} entries; at most {most_tags} are read",
+                count=len(tags),
+                most_tags=_MOST_TAGS,
+            ),
+        )
     texts = [_text(tag, (*path, i), report, _LONGEST_WORD) for i, tag in enumerate(tags)]
     return [text for text in texts if text]
 
@@ -66,8 +75,15 @@ def _selected(value: Any, path: Path, report: Report) -> str:
     entity = value if isinstance(value, str) else ""
     parts = entity.split("/")
     if len(entity) > LONGEST_ENTITY or _PARTS.get(parts[0]) != len(parts) or not all(parts):
-        kinds = "pod/default/web, claim/default/data, volume/disk or node/n1"
-        report.add(path, value, f"{shown(value)} is no object that a page selects, such as {kinds}")
+        report.add(
+            path,
+            value,
+            say(
+                "{found} is no object that a page selects, such as pod/default/web, "
+                "claim/default/data, volume/disk or node/n1",
+                found=shown(value),
+            ),
+        )
         return ""
     return entity
 
@@ -77,15 +93,15 @@ def _proof(value: Any, path: Path, report: Report) -> dict[str, str]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        report.add(path, value, f"expected a mapping, found {shown(value)}")
+        report.add(path, value, say("expected a mapping, found {found}", found=shown(value)))
         return {}
     fields = cast("dict[str, Any]", value)
     for name, found in fields.items():
         if name not in _PROOF:
-            known = ", ".join(_PROOF)
-            report.add((*path, name), found, f"unknown field; known are {known}")
+            message = say("unknown field; known are {list}", list=enumerated([*_PROOF]))
+            report.add((*path, name), found, message)
     if fields.get("event") is None:
-        report.add((*path, "event"), None, "is missing")
+        report.add((*path, "event"), None, say("is missing"))
     texts = {
         name: _text(fields.get(name), (*path, name), report, LONGEST_ENTITY) for name in _PROOF
     }

@@ -9,6 +9,7 @@ from typing import Any, cast
 from engine.input.lessons.lesson import Fact, Lesson, Place
 from engine.input.lessons.words import words_of
 from engine.kernel.recorder import Event
+from engine.kernel.sentences import Sentence, say
 from engine.kernel.units import SECOND
 from engine.kernel.view import State, fold
 from engine.objects.documents import Path
@@ -68,7 +69,7 @@ def faults_of(lesson: Lesson, history: History) -> list[Fault]:
         Fault(
             path=_path_of_moment(lesson, name),
             value=None,
-            message=f"the run has no such instant: {_described(place)}",
+            message=say("the run has no such instant: {place}", place=_described(place)),
         )
         for name, place in lesson.moments.items()
         if name not in seqs
@@ -105,18 +106,21 @@ def _is_meant(place: Place, event: Event) -> bool:
     )
 
 
-def _described(place: Place) -> str:
+def _described(place: Place) -> Sentence:
     if place.time is not None:
-        return f"nothing has happened by {place.time / SECOND:g} s"
+        return say("nothing has happened by {value} s", value=format(place.time / SECOND, "g"))
     if not place.event:
-        return f"event {place.seq}"
-    which = f"number {place.nth} of " if place.nth != 1 else ""
-    parts = [f"{which}event {place.event}"]
-    parts += [f"of {place.object}"] if place.object else []
-    parts += [f"by {place.component}"] if place.component else []
-    parts += [f"with {shown(place.message)}"] if place.message else []
-    parts += [f"after {place.after}"] if place.after else []
-    return " ".join(parts)
+        return say("event {seq}", seq=place.seq)
+    found = say("event {kind}", kind=place.event)
+    if place.nth != 1:
+        found = say("number {nth} of event {kind}", nth=place.nth, kind=place.event)
+    if place.object:
+        found = say("{event} of {object}", event=found, object=place.object)
+    if place.component:
+        found = say("{event} by {component}", event=found, component=place.component)
+    if place.message:
+        found = say("{event} with {message}", event=found, message=shown(place.message))
+    return say("{event} after {moment}", event=found, moment=place.after) if place.after else found
 
 
 def _path_of_moment(lesson: Lesson, name: str) -> Path:
@@ -136,7 +140,11 @@ def _missing_objects(lesson: Lesson, at: Mapping[str, State]) -> Iterator[Fault]
             if words.object not in state:
                 yield _no_object(path, words.object)
             elif words.attribute and words.attribute not in state[words.object]:
-                message = f"{words.object} has no {words.attribute} then"
+                message = say(
+                    "{object} has no {attribute} then",
+                    object=words.object,
+                    attribute=words.attribute,
+                )
                 yield Fault(path=path, value=text, message=message)
     for number, step in enumerate(lesson.steps):
         path = ("spec", "steps", number)
@@ -152,7 +160,9 @@ def _missing_objects(lesson: Lesson, at: Mapping[str, State]) -> Iterator[Fault]
 
 
 def _no_object(path: Path, entity: str) -> Fault:
-    return Fault(path=path, value=entity, message=f"the run has no {entity} then")
+    return Fault(
+        path=path, value=entity, message=say("the run has no {entity} then", entity=entity)
+    )
 
 
 def _subject(fact: Fact, state: State, event: Event, history: History) -> Any:
@@ -179,7 +189,9 @@ def seconds_text(time: int) -> str:
 def _differences(fact: Fact, found: Any) -> Iterator[Fault]:
     if found is None:
         what = fact.object or f"{fact.about} at {fact.at}"
-        yield Fault(path=fact.path, value=None, message=f"the run has no {what} then")
+        yield Fault(
+            path=fact.path, value=None, message=say("the run has no {what} then", what=what)
+        )
         return
     yield from _unlike(fact.has, found, (*fact.path, "has"))
 
@@ -202,7 +214,11 @@ def _unlike(wanted: Any, found: Any, path: Path) -> Iterator[Fault]:
 
 
 def _other(path: Path, wanted: Any, found: Any) -> Fault:
-    message = f"the lesson says {_shown(wanted)}, and the run has {_shown(found)}"
+    message = say(
+        "the lesson says {wanted}, and the run has {found}",
+        wanted=_shown(wanted),
+        found=_shown(found),
+    )
     return Fault(path=path, value=wanted, message=message)
 
 

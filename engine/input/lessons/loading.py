@@ -7,6 +7,7 @@ from typing import Any, cast
 from engine.api_server.validation.report import Report
 from engine.input.lessons.reading import read_lesson
 from engine.input.load_result import LoadedLesson, LoadResult, Manifest, Origin, Problem, SetupCheck
+from engine.kernel.sentences import say
 from engine.objects.documents import Path, find_lines, show_path
 from engine.objects.values.shown import shown
 
@@ -30,7 +31,7 @@ class LoadedLessons:
             return
         name = manifest["metadata"]["name"]
         if any(one.name == name for one in self.found):
-            report.add(("metadata", "name"), name, "is the name of two lessons")
+            report.add(("metadata", "name"), name, say("is the name of two lessons"))
             return
         self.found.append(LoadedLesson(manifest, origin, {}))
 
@@ -50,8 +51,14 @@ class LoadedLessons:
         for lesson in self.found:
             run: Manifest = lesson.document["spec"].get("run") or {}
             if run.get("scenario", scenario) != scenario:
-                has = f"the scenario {shown(scenario)}" if scenario else "no scenario"
-                message = f"the files have {has}; load a lesson together with its scenario"
+                message = (
+                    say(
+                        "the files have the scenario {name}; load a lesson together with its scenario",
+                        name=shown(scenario),
+                    )
+                    if scenario
+                    else say("the files have no scenario; load a lesson together with its scenario")
+                )
                 yield lesson.problem(("spec", "run", "scenario"), run["scenario"], message)
             if run.get("profile") and check is not None:
                 for fault in check({"profile": run["profile"]}, None).faults:

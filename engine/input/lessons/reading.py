@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from engine.api_server.validation.report import LONGEST_ENTITY, Report, text_fault
 from engine.input.lessons.words import words_of
+from engine.kernel.sentences import enumerated, said_by, say
 from engine.objects.documents import Path
 from engine.objects.values.durations import parse_duration
 from engine.objects.values.shown import shown
@@ -70,7 +71,9 @@ class _Reader:
         metadata = self._mapping(raw.get("metadata"), {"name": str}, ("metadata",), ("name",))
         name = metadata.get("name")
         if isinstance(name, str) and not (_NAME.fullmatch(name) and len(name) <= _LONGEST_NAME):
-            message = f"{shown(name)} is not a name of lower-case letters, digits and hyphens"
+            message = say(
+                "{found} is not a name of lower-case letters, digits and hyphens", found=shown(name)
+            )
             self._report.add(("metadata", "name"), name, message)
         needed = ("course", "title", "teaches", "steps")
         spec = self._mapping(raw.get("spec"), _SPEC, ("spec",), needed)
@@ -84,7 +87,7 @@ class _Reader:
             self._text(text, ("spec", "terms", word))
         steps = self._list(spec.get("steps"), ("spec", "steps"), _MOST_STEPS)
         if spec.get("steps") == []:
-            self._report.add(("spec", "steps"), None, "a lesson has at least one step")
+            self._report.add(("spec", "steps"), None, say("a lesson has at least one step"))
         for number, step in enumerate(steps):
             self._step(step, ("spec", "steps", number))
 
@@ -101,7 +104,7 @@ class _Reader:
         self._entity(step.get("select"), (*path, "select"))
         page = step.get("page")
         if isinstance(page, str) and page not in PAGES:
-            message = f"{shown(page)} is none of {', '.join(PAGES)}"
+            message = say("{found} is none of {list}", found=shown(page), list=enumerated(PAGES))
             self._report.add((*path, "page"), page, message)
         if step.get("ask") is not None:
             self._ask(step["ask"], (*path, "ask"))
@@ -126,14 +129,14 @@ class _Reader:
         mappings = [cast("dict[str, Any]", one) for one in options if isinstance(one, dict)]
         right = [one for one in mappings if one.get("right") is True]
         if isinstance(ask.get("options"), list) and (len(right) != 1 or len(options) < 2):
-            message = "a question has at least two options, exactly one of which is right"
+            message = say("a question has at least two options, exactly one of which is right")
             self._report.add(where, None, message)
 
     def _fact(self, raw: Any, path: Path) -> None:
         fact = self._mapping(raw, _FACT, path, ("has",))
         about = [name for name in ("object", "event", "attempt") if fact.get(name) is not None]
         if len(about) != 1:
-            message = "a fact is about one of object, event and attempt"
+            message = say("a fact is about one of object, event and attempt")
             self._report.add(path, None, message)
         self._entity(fact.get("object"), (*path, "object"))
         for name in ("event", "attempt", "at"):
@@ -141,25 +144,27 @@ class _Reader:
                 self._moment(fact[name], (*path, name))
         if "at" in fact and about != ["object"]:
             self._report.add(
-                (*path, "at"), fact["at"], "only a fact about an object has an instant"
+                (*path, "at"), fact["at"], say("only a fact about an object has an instant")
             )
         if fact.get("has") == {}:
-            self._report.add((*path, "has"), None, "says nothing")
+            self._report.add((*path, "has"), None, say("says nothing"))
 
     def _place(self, raw: Any, path: Path) -> None:
         place = self._mapping(raw, _PLACE, path)
         named = [name for name in ("seq", "time", "event") if place.get(name) is not None]
         if len(named) != 1:
-            self._report.add(path, None, "a moment has one of event, time and seq")
+            self._report.add(path, None, say("a moment has one of event, time and seq"))
         elif named != ["event"] and len(place) > 1:
-            self._report.add(path, None, f"a moment with {named[0]} has nothing else")
+            self._report.add(
+                path, None, say("a moment with {value} has nothing else", value=named[0])
+            )
         if place.get("time") is not None:
             try:
                 parse_duration(place["time"])
             except ValueError as error:
-                self._report.add((*path, "time"), place["time"], str(error))
+                self._report.add((*path, "time"), place["time"], said_by(error))
         if place.get("nth") == 0:
-            self._report.add((*path, "nth"), 0, "counts from 1, or from the end with -1")
+            self._report.add((*path, "nth"), 0, say("counts from 1, or from the end with -1"))
         self._entity(place.get("object"), (*path, "object"))
         if place.get("after") is not None:
             self._moment(place["after"], (*path, "after"))
@@ -171,7 +176,11 @@ class _Reader:
             return
         for words in words_of(text):
             if words.kind == "unknown":
-                message = f"[{words.text}]({words.target}) is no term, moment or object"
+                message = say(
+                    "[{text}]({target}) is no term, moment or object",
+                    text=words.text,
+                    target=words.target,
+                )
                 self._report.add(path, text, message)
             if words.moment:
                 self._moment(words.moment, path)
@@ -180,7 +189,7 @@ class _Reader:
 
     def _text(self, value: Any, path: Path) -> bool:
         if not isinstance(value, str) or not value.strip():
-            self._report.add(path, value, f"expected a text, found {shown(value)}")
+            self._report.add(path, value, say("expected a text, found {found}", found=shown(value)))
             return False
         self._length(value, path, _LONGEST_TEXT)
         return True
@@ -193,12 +202,17 @@ class _Reader:
     def _moment(self, name: Any, path: Path) -> None:
         if not isinstance(name, str) or name not in self._moments:
             known = ", ".join(self._moments) or "none"
-            message = f"the lesson has no moment {shown(name)}; it has {known}"
+            message = say(
+                "the lesson has no moment {found}; it has {known}", found=shown(name), known=known
+            )
             self._report.add(path, name, message)
 
     def _entity(self, value: Any, path: Path) -> None:
         if isinstance(value, str) and not _is_entity(value):
-            message = f"{shown(value)} is no object; it is named like pod/default/web or node/n1"
+            message = say(
+                "{found} is no object; it is named like pod/default/web or node/n1",
+                found=shown(value),
+            )
             self._report.add(path, value, message)
 
     def _mapping(
@@ -212,12 +226,14 @@ class _Reader:
         if value is None and not needed:
             return {}
         if not isinstance(value, dict):
-            self._report.add(path, value, f"expected a mapping, found {shown(value)}")
+            self._report.add(
+                path, value, say("expected a mapping, found {found}", found=shown(value))
+            )
             return {}
         found = cast("dict[str, Any]", value)
         for name in needed:
             if found.get(name) is None:
-                self._report.add((*path, name), None, "is missing")
+                self._report.add((*path, name), None, say("is missing"))
         if fields is None:
             return found
         return dict(self._fields(found, fields, path))
@@ -228,10 +244,12 @@ class _Reader:
         for name, value in found.items():
             wanted = fields.get(name)
             if name not in fields:
-                message = f"unknown field; known are {', '.join(fields)}"
+                message = say("unknown field; known are {list}", list=enumerated([*fields]))
                 self._report.add((*path, name), value, message)
             elif value is not None and wanted is not None and type(value) is not wanted:
-                message = f"expected {_WORD[wanted]}, found {shown(value)}"
+                message = say(
+                    "expected {value}, found {found}", value=_WORD[wanted], found=shown(value)
+                )
                 self._report.add((*path, name), value, message)
             else:
                 yield name, value
@@ -241,7 +259,11 @@ class _Reader:
             return []
         found = cast("list[Any]", value)
         if len(found) > most:
-            self._report.add(path, None, f"has {len(found)} entries; at most {most} are read")
+            self._report.add(
+                path,
+                None,
+                say("has {count} entries; at most {most} are read", count=len(found), most=most),
+            )
         return found
 
 

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from engine.input.machines.catalogue import InstanceType, instance_types
+from engine.kernel.sentences import Sentence, any_of, grouped, say
 from engine.objects.manifest_parts import section
 
 Manifest = dict[str, Any]
@@ -42,17 +43,25 @@ def parse_wanted(text: str) -> list[WantedNodes]:
         match = _ENTRY.fullmatch(part)
         if match is None:
             raise ValueError(
-                f"{part!r} does not say how many nodes of which type; write it as 10xm5.large or "
-                "3xn2-standard-8:zone=a,b,c"
+                say(
+                    "{part} does not say how many nodes of which type; write it as 10xm5.large or 3xn2-standard-8:zone=a,b,c",
+                    part=repr(part),
+                )
             )
         count = int(match["count"])
         if not 0 < count <= MOST_NODES:
             raise ValueError(
-                f"{count:,} nodes are asked for; at least 1 and at most {MOST_NODES:,} can be"
+                say(
+                    "{count} nodes are asked for; at least 1 and at most {most_nodes} can be",
+                    count=grouped(count),
+                    most_nodes=grouped(MOST_NODES),
+                )
             )
         found.append(WantedNodes(count, match["name"].strip(), _zones(match["option"])))
     if sum(each.count for each in found) > MOST_NODES:
-        raise ValueError(f"more than {MOST_NODES:,} nodes are asked for in all")
+        raise ValueError(
+            say("more than {most_nodes} nodes are asked for in all", most_nodes=grouped(MOST_NODES))
+        )
     return found
 
 
@@ -74,9 +83,14 @@ def _zones(option: str | None) -> tuple[str, ...]:
     zones = tuple(each.strip() for each in values.split(",") if each.strip())
     wrong = next((each for each in zones if not _ZONE_NAME.fullmatch(each)), None)
     if wrong is not None:
-        raise ValueError(f"{wrong!r} is not the name of a zone")
+        raise ValueError(say("{wrong} is not the name of a zone", wrong=repr(wrong)))
     if name.strip() != "zone" or not zones:
-        raise ValueError(f"{option!r} is not known; after the type only zone=a,b,c may stand")
+        raise ValueError(
+            say(
+                "{option} is not known; after the type only zone=a,b,c may stand",
+                option=repr(option),
+            )
+        )
     return zones
 
 
@@ -104,11 +118,18 @@ def nodes_of(
     return made
 
 
-def _unknown(name: str, given: Mapping[str, Manifest]) -> str:
+def _unknown(name: str, given: Mapping[str, Manifest]) -> Sentence:
     known = [each.name for each in instance_types().values()]
     close = get_close_matches(name, [*given, *known], 3, 0.5)
-    hint = f"; do you mean {' or '.join(close)}?" if close else ""
-    return f"there is no instance type and no node of the files called {name!r}{hint}"
+    if not close:
+        return say(
+            "there is no instance type and no node of the files called {name}", name=repr(name)
+        )
+    return say(
+        "there is no instance type and no node of the files called {name}; do you mean {list}?",
+        name=repr(name),
+        list=any_of(close),
+    )
 
 
 def _free_names(wanted: WantedNodes, taken: dict[str, None]) -> Iterator[str]:

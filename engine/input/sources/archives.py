@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Protocol
 
+from engine.kernel.sentences import grouped, say
+
 _MIB: Final = 1024 * 1024
 _ZIP: Final = b"PK\x03\x04"
 _EMPTY_ZIP: Final = b"PK\x05\x06"
@@ -103,7 +105,7 @@ _NOTHING: Final = io.BytesIO()
 
 
 def _broken(error: Exception) -> ArchiveError:
-    return ArchiveError(f"the archive is broken: {error}")
+    return ArchiveError(say("the archive is broken: {error}", error=str(error)))
 
 
 def is_archive(data: bytes) -> bool:
@@ -123,7 +125,9 @@ def members(name: str, data: bytes, limits: ArchiveLimits | None = None) -> Iter
     limits = limits or ArchiveLimits()
     other = _other_packing(data)
     if other:
-        raise ArchiveError(f"the file is packed with {other}; kscope reads zip, tar and tar.gz")
+        raise ArchiveError(
+            say("the file is packed with {other}; kscope reads zip, tar and tar.gz", other=other)
+        )
     try:
         if data.startswith((_ZIP, _EMPTY_ZIP)):
             yield from _zipped(data, limits)
@@ -150,9 +154,9 @@ def _zipped(data: bytes, limits: ArchiveLimits) -> Iterator[Member]:
         for each in files:
             mode = each.external_attr >> 16
             if each.flag_bits & _ENCRYPTED:
-                yield Member(each.filename, _NOTHING, why="the file is encrypted")
+                yield Member(each.filename, _NOTHING, why=say("the file is encrypted"))
             elif stat.S_ISLNK(mode):
-                yield Member(each.filename, _NOTHING, why="links are not followed")
+                yield Member(each.filename, _NOTHING, why=say("links are not followed"))
             else:
                 # It ends where its header says, however much is packed.
                 with archive.open(each) as file:
@@ -222,14 +226,16 @@ def _of_tar(stream: io.IOBase, limits: ArchiveLimits, most: int) -> Iterator[Mem
                 raise ArchiveError(_too_large(most))
             file = archive.extractfile(each) if each.isreg() else None
             if file is None:
-                yield Member(each.name, _NOTHING, why="links and devices are not read")
+                yield Member(each.name, _NOTHING, why=say("links and devices are not read"))
             else:
                 yield Member(each.name, _Guarded(file))
 
 
 def _check_count(count: int, limits: ArchiveLimits) -> None:
     if count > limits.files:
-        raise ArchiveError(f"the archive has more than {limits.files:,} files")
+        raise ArchiveError(
+            say("the archive has more than {files} files", files=grouped(limits.files))
+        )
 
 
 def _check_size(unpacked: int, packed: int, limits: ArchiveLimits) -> None:
@@ -239,9 +245,9 @@ def _check_size(unpacked: int, packed: int, limits: ArchiveLimits) -> None:
 
 
 def _too_large(most: int) -> str:
-    return (
-        f"more than {most // _MIB:,} MiB would come out of the archive; that is too much for its size, "
-        "or for an import"
+    return say(
+        "more than {value} MiB would come out of the archive; that is too much for its size, or for an import",
+        value=grouped(most // _MIB),
     )
 
 
@@ -250,4 +256,6 @@ def _check_paths(names: Iterable[str]) -> None:
         path = PurePosixPath(name.replace("\\", "/"))
         leads_out = path.is_absolute() or ".." in path.parts or name[1:2] == ":"
         if leads_out or "\0" in name or len(name) > 4096:
-            raise ArchiveError(f"the path {name[:200]!r} leads out of the archive")
+            raise ArchiveError(
+                say("the path {value} leads out of the archive", value=repr(name[:200]))
+            )

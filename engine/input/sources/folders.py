@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from engine.kernel.sentences import grouped, say
+
 # Of tools, not of a cluster: version control, and what was installed for programs.
 _NOT_ENTERED: Final = frozenset(("node_modules", "__pycache__"))
 MOST_FILES: Final = 20_000
@@ -22,7 +24,13 @@ def files_below(folder: Path) -> Iterator[Path]:
     """
     for count, path in enumerate(_walk(folder), 1):
         if count > MOST_FILES:
-            raise TooManyFiles(f"{folder}: the folder has more than {MOST_FILES:,} files")
+            raise TooManyFiles(
+                say(
+                    "{folder}: the folder has more than {most_files} files",
+                    folder=str(folder),
+                    most_files=grouped(MOST_FILES),
+                )
+            )
         yield path
 
 

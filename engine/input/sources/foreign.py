@@ -13,23 +13,24 @@ from pathlib import PurePath
 from typing import Any, Final, cast
 
 from engine.api_server.validation.kinds import KINDS
+from engine.kernel.sentences import say
 from engine.objects.unmodelled import EVIDENCE
 
 Manifest = dict[str, Any]
 
-HELM: Final = (
+HELM: Final = say(
     "it is a template of a Helm chart: render it with helm template, and import the result"
 )
-_CHART: Final = (
+_CHART: Final = say(
     "it describes a Helm chart: render the chart with helm template, and import the result"
 )
-_KUSTOMIZATION: Final = (
+_KUSTOMIZATION: Final = say(
     "it is a kustomization: build it with kubectl kustomize, and import the result"
 )
-_VALUES: Final = "it has neither apiVersion nor kind, as values of a Helm chart have none"
-_NO_MANIFEST: Final = "it has neither apiVersion nor kind, so it is no manifest"
-NOT_TEXT: Final = "it is not a text file"
-NO_SUFFIX: Final = "its name does not end in .yaml, .yml, .json, .jsonl or .ndjson"
+_VALUES: Final = say("it has neither apiVersion nor kind, as values of a Helm chart have none")
+_NO_MANIFEST: Final = say("it has neither apiVersion nor kind, so it is no manifest")
+NOT_TEXT: Final = say("it is not a text file")
+NO_SUFFIX: Final = say("its name does not end in .yaml, .yml, .json, .jsonl or .ndjson")
 
 _ACTION: Final = re.compile(rb"\{\{-?\s*[\w.$\"(/*]")
 _TYPED: Final = re.compile(rb"^\s*[{\[,-]*\s*[\"']?(apiVersion|kind)[\"']?\s*:", re.MULTILINE)
@@ -49,8 +50,14 @@ class Skipped:
     document: int = 0
 
     def __str__(self) -> str:
-        where = f"{self.file}, document {self.document}" if self.document else self.file
-        return f"{where} was skipped: {self.why}"
+        if not self.document:
+            return say("{file} was skipped: {why}", file=self.file, why=self.why)
+        return say(
+            "{file}, document {document} was skipped: {why}",
+            file=self.file,
+            document=self.document,
+            why=self.why,
+        )
 
 
 def is_template(data: bytes) -> bool:
@@ -107,9 +114,10 @@ def _unnamed_reason(kind: str, version: str) -> str:
     is_custom = "." in group and not group.endswith(".k8s.io")
     if (kind in KINDS or kind in EVIDENCE) and not is_custom and not _is_setting(group):
         return ""
-    return (
-        f"a {kind} of {version} without metadata.name is a setting of a program, and no object of a "
-        "cluster"
+    return say(
+        "a {kind} of {version} without metadata.name is a setting of a program, and no object of a cluster",
+        kind=kind,
+        version=version,
     )
 
 

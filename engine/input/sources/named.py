@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from engine.kernel.sentences import say
+
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -24,7 +26,7 @@ def files_of(names: Iterable[str]) -> Iterator[Path]:
         elif path.is_file():
             yield path
         else:
-            raise NoSuchFileError(f"{path}: no such file or folder")
+            raise NoSuchFileError(say("{path}: no such file or folder", path=str(path)))
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -33,5 +35,7 @@ def _files_in(folder: Path) -> list[Path]:
     written = {child.stem for child in found if child.suffix != ".json"}
     found = [child for child in found if child.suffix != ".json" or child.stem not in written]
     if not found:
-        raise NoSuchFileError(f"{folder}: no .yaml or .json file in this folder")
+        raise NoSuchFileError(
+            say("{folder}: no .yaml or .json file in this folder", folder=str(folder))
+        )
     return found

@@ -17,7 +17,7 @@ from typing import Any, Final
 import orjson
 
 from engine.input.sources.bundles import LOGS_BEGIN, LOGS_END
-from engine.input.streams.pieces import ITEMS, Frame, Item, Piece, item_too_large
+from engine.input.streams.pieces import ITEMS, Frame, Item, ItemTooLarge, Piece, item_too_large
 from engine.input.streams.window import Window
 from engine.objects.documents import DocumentError, Limits, json_document
 
@@ -66,7 +66,7 @@ class JsonLists:
         while self._next() == LOGS_BEGIN[:1]:
             end = self.window.find(LOGS_END, 0, self.limits.stream_bytes)
             if self.window.look(len(LOGS_BEGIN)) != LOGS_BEGIN or end < 0:
-                raise self._error("not JSON")
+                raise self._error(say("not JSON"))
             self.window.take(end + len(LOGS_END))
             self.window.take(self.window.find(b"\n", 0, self.limits.bytes) + 1)
         return bool(self._next())
@@ -74,14 +74,14 @@ class JsonLists:
     def _list(self) -> Iterator[Item]:
         self._expect(b"{")
         while self._next() != b"}":
-            key, value_line = self._value("the key"), self.window.line
+            key, value_line = self._value("a key"), self.window.line
             if not isinstance(key, str) or key in self._members:
                 raise self._error(f'the key "{key}" appears twice in one mapping')
             self._expect(b":")
             if key == ITEMS and self._count < 0 and self._next() == b"[":
                 yield from self._items()
             else:
-                self._members[key] = self._value(f"the value of {key}")
+                self._members[key] = self._value(key)
             if self._next() != b"}":
                 self._expect(b",", value_line)
                 self._refuse_end(b"}")
@@ -125,9 +125,12 @@ class JsonLists:
     def _value(self, what: str) -> Any:
         try:
             return self._scanned(_LONGEST_MEMBER)[1]
-        except DocumentError as error:
-            if error.why.startswith("an item"):
-                error.why = f"{what} of the list is larger than {_LONGEST_MEMBER:,} bytes"
+        except ItemTooLarge as error:
+            error.why = say(
+                "{what} of the list is larger than {count} bytes",
+                what=what,
+                count=grouped(_LONGEST_MEMBER),
+            )
             raise
 
     def _scanned(self, most: int) -> tuple[bytes, Any]:
@@ -158,7 +161,9 @@ class JsonLists:
         except ValueError:
             return -1
         except RecursionError:
-            raise self._error(f"nested more than {self.limits.depth} levels deep") from None
+            raise self._error(
+                say("nested more than {depth} levels deep", depth=self.limits.depth)
+            ) from None
         # A number at the end may go on.
         is_open = end == len(text) and self.window.hold(size + 1)
         return -1 if is_open else len(text[:end].encode())
@@ -169,12 +174,12 @@ class JsonLists:
             text.decode()
         except UnicodeDecodeError as error:
             line = text.count(b"\n", 0, error.start) + 1
-            return self._error("not a text file: it is not UTF-8", line)
+            return self._error(say("not a text file: it is not UTF-8"), line)
         try:
             orjson.loads(text)
         except orjson.JSONDecodeError as error:
-            return self._error(f"not JSON: {error.msg}", error.lineno)
-        return self._error("not JSON")
+            return self._error(say("not JSON: {error}", error=error.msg), error.lineno)
+        return self._error(say("not JSON"))
 
     # -- what is between values ---------------------------------------------------------------------
 
@@ -196,7 +201,13 @@ class JsonLists:
         found = self._next()
         if found != what:
             shown = repr(found.decode(errors="replace")) if found else "the end of the file"
-            raise self._error(f"not JSON: expected {what.decode()!r}, found {shown}")
+            raise self._error(
+                say(
+                    "not JSON: expected {what}, found {found}",
+                    what=repr(what.decode()),
+                    found=shown,
+                )
+            )
         self.window.take(1)
 
     def _error(self, why: str, line: int = 1) -> DocumentError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from engine.kernel.sentences import grouped, say
 from engine.objects.documents import DocumentError, Limits, Path
 
 Manifest = dict[str, Any]
@@ -44,7 +45,13 @@ class Frame:
 Piece = Item | Frame
 
 
+class ItemTooLarge(DocumentError):
+    """An item, or another part of a list, is beyond what is read as a whole."""
+
+
 def item_too_large(line: int, limits: Limits) -> DocumentError:
     """The error about an item beyond what is read as a whole."""
     allowed = limits.bytes // (1024 * 1024)
-    return DocumentError(f"an item of the list is larger than {allowed:,} MiB", line=line)
+    return ItemTooLarge(
+        say("an item of the list is larger than {allowed} MiB", allowed=grouped(allowed)), line=line
+    )

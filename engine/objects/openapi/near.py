@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Any, Final, cast
 
+from engine.kernel.sentences import NOTHING, Sentence, phrase, say
 from engine.objects.documents import Path, show_path
 from engine.objects.openapi.definitions import (
     Definitions,
@@ -26,15 +27,25 @@ _DEEPEST: Final = 8
 _MOST: Final = 2_000
 
 
-def left_out_note(found: Findings, field: UnknownField) -> str:
+_BOTH: Final = phrase("{first} to {last} do")
+
+
+def left_out_note(found: Findings, field: UnknownField) -> Sentence:
     """Why a field is left out, and what may have been meant."""
     name = cast("str", field.path[-1])
     having = _versions_with(field.definition, name)
     if having:
-        return f"{found.version} does not have this field ({having}); it is left out"
+        return say(
+            "{version} does not have this field ({having}); it is left out",
+            version=found.version,
+            having=having,
+        )
     near = nearest(found, field)
-    meant = f"; the nearest is {show_path(near)}" if near else ""
-    return f"unknown field, which is left out{meant}"
+    if near:
+        return say(
+            "unknown field, which is left out; the nearest is {field}", field=show_path(near)
+        )
+    return say("unknown field, which is left out")
 
 
 def nearest(found: Findings, field: UnknownField) -> Path | None:
@@ -100,15 +111,17 @@ def _properties(known: Definitions, name: str) -> dict[str, Schema]:
     return known.get(name, {}).get("properties") or {}
 
 
-def _versions_with(definition: str, field: str) -> str:
+def _versions_with(definition: str, field: str) -> Sentence:
     """Which versions have the field: "v1.26 to v1.30 do", "v1.37 and later do"; "" for none."""
     removed = REMOVED.get(definition, {}).get(field)
     if removed is not None:
-        return f"v1.{removed[0]} to v1.{removed[1]} do"
+        return _BOTH.say(first=f"v1.{removed[0]}", last=f"v1.{removed[1]}")
     known = all_versions()
     having = [one for one in known if field in field_names(one).get(definition, ())]
     if not having:
-        return ""
+        return NOTHING
     if having[-1] == known[-1]:
-        return f"{having[0]} and later do"
-    return f"{having[0]} does" if len(having) == 1 else f"{having[0]} to {having[-1]} do"
+        return say("{version} and later do", version=having[0])
+    if len(having) == 1:
+        return say("{version} does", version=having[0])
+    return _BOTH.say(first=having[0], last=having[-1])

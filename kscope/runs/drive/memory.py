@@ -2,6 +2,7 @@
 
 from engine.cluster.cluster import Cluster
 from engine.input.budget import Budget, Stop
+from engine.kernel.sentences import say
 from kscope.runs.drive.engines import engines_forget
 from kscope.runs.drive.garbage import Memory
 
@@ -27,7 +28,9 @@ class BudgetGuard:
         if self._engine.next_at is None:
             return None
         if self.memory.is_over(budget.memory) and self._freed() > budget.memory:
-            return Stop.at("memory", budget.memory, f"It takes {self.memory.text}")
+            return Stop.at(
+                "memory", budget.memory, say("It takes {memory}.", memory=self.memory.text)
+            )
         stop = self._engine.budget_stop
         if stop is not None and stop.part == "time":
             # At every speed it stops at the very moment.

@@ -28,6 +28,7 @@ from engine.input.scenario import LONGEST_NAME
 from engine.input.sources.archives import is_archive
 from engine.input.sources.runs import is_run_file
 from engine.input.streams.window import Window
+from engine.kernel.sentences import said_by
 from engine.objects.documents import Limits
 from engine.objects.values.shown import shown
 from engine.run_file.checking import check_play
@@ -264,7 +265,7 @@ def _bad_choice(choices: Mapping[str, str]) -> Problem | None:
         IntakeOptions.read(choices, is_known_plugin)
     except OptionFault as fault:
         value = shown(choices[fault.option])
-        return Problem(file="Your upload", field=fault.option, value=value, message=str(fault))
+        return Problem(file="Your upload", field=fault.option, value=value, message=said_by(fault))
     return None
 
 

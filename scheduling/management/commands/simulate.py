@@ -27,6 +27,7 @@ from engine.input.reading import ConfigurationError
 from engine.input.scenario import SEEDS, Scenario, parse_duration, parse_gates
 from engine.kernel.errors import SimError
 from engine.kernel.rng import Stream, Streams
+from engine.kernel.sentences import say
 from engine.kernel.units import SECOND
 from engine.objects.documents import DocumentError, Limits, read_documents
 from engine.objects.objects import Manifest, from_manifest
@@ -401,7 +402,7 @@ def _play(
     def memory_stop() -> Stop | None:
         growth.look(memory.used)
         if memory.is_over(budget.memory) and memory.measure_again() > budget.memory:
-            return Stop.at("memory", budget.memory, f"It takes {memory.text}")
+            return Stop.at("memory", budget.memory, say("It takes {memory}.", memory=memory.text))
         return None
 
     return play(cluster, until, write, memory_stop)

@@ -11,6 +11,7 @@ from engine.cluster.playing import play
 from engine.input.budget import Budget, Stop
 from engine.input.scenario import SEEDS, Scenario, parse_duration
 from engine.kernel.errors import SimError
+from engine.kernel.sentences import say
 from engine.kernel.units import SECOND
 from engine.run_file.contents import RunFile, TieBreak
 from engine.run_file.replaying import Replay, Replayed, cluster_of
@@ -52,7 +53,9 @@ class Play:
         def memory_stop() -> Stop | None:
             growth.look(memory.used)
             if memory.is_over(self.budget.memory) and memory.measure_again() > self.budget.memory:
-                return Stop.at("memory", self.budget.memory, f"It takes {memory.text}")
+                return Stop.at(
+                    "memory", self.budget.memory, say("It takes {memory}.", memory=memory.text)
+                )
             return None
 
         self.stop = self._played(heard, memory_stop)

@@ -64,5 +64,6 @@ function showConnection(session, label) {
     const {state, words} = connectionLook(connection.value, run.value, session.place.past);
     label.dataset.state = state;
     if (text.textContent !== words) text.textContent = words;
+    text.title = words;
   });
 }

@@ -73,7 +73,7 @@ export function ticks(end, most = 7) {
   const round = ROUND.find((seconds) => end / (seconds * SECOND) <= most);
   const step = round ? round * SECOND : Math.ceil(end / most / day) * day;
   const found = [];
-  for (let i = 0; i * step < end - step * 0.45; i += 1) {
+  for (let i = 0; i * step < end - step * 0.75; i += 1) {
     found.push({at: i * step, part: (i * step) / end, last: false});
   }
   found.push({at: end, part: 1, last: true});

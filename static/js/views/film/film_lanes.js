@@ -104,7 +104,7 @@ function Stored({model, id, isAssumed}) {
   const {volume, claim} = model.entities.get(id);
   const isFree = isAssumed && !claim;
   const words = isFree ? gettext("assumed") : brief(health);
-  return html`<div class="fm-vol" title=${labelled(id, words)}><${Mark} name=${isFree ? "half" : health.mark} family=${isFree ? "promised" : health.family} /><span class="mono cut">${name}</span><span class="mute cut">${volume ?? ""}</span><span class="val">${words}</span></div>`;
+  return html`<div class="fm-vol" title=${labelled(id, words)}><${Mark} name=${isFree ? "half" : health.mark} family=${isFree ? "promised" : health.family} /><span class="mono cut" title=${name}>${name}</span><span class="mute cut" title=${volume ?? ""}>${volume ?? ""}</span><span class="val">${words}</span></div>`;
 }
 
 /** Who has to go, and how much of the grace period is left. */

@@ -123,7 +123,7 @@ export function KubeletMemory({step}) {
       tick.ended.length > 0 &&
       html`<h3>${gettext("Ended")}</h3><ol class="procs">${tick.ended.map(
         (end, place) =>
-          html`<li key=${place} class="on"><b class="cut">${volumeName(end.volume, tick.volumes, tick.before)}</b><span class="mono">${end.operation}</span><span>${endWords(end, step)}</span></li>`,
+          html`<li key=${place} class="on"><b class="cut" title=${volumeName(end.volume, tick.volumes, tick.before)}>${volumeName(end.volume, tick.volumes, tick.before)}</b><span class="mono">${end.operation}</span><span>${endWords(end, step)}</span></li>`,
       )}</ol>`
     }
     <h4>${gettext("Populator after it")}</h4><dl class="memory">

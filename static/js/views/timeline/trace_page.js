@@ -18,7 +18,7 @@ export function TracePage({session, trace, onTable}) {
   const path = chosenPath(session, trace);
   const isStale = isOfAnotherInstant(session, trace);
   return html`
-    <main class=${`tlpage${isStale ? " stale" : ""}`} aria-label=${gettext("Timeline")}><h1 class="vh">${gettext("Timeline")}</h1>
+    <main class=${`tlpage${isStale ? " stale" : ""}`} aria-busy=${String(isStale)} aria-label=${gettext("Timeline")}><h1 class="vh">${gettext("Timeline")}</h1>
       <${Tools} trace=${trace} onTable=${onTable} />
       <div class="tlmini"><${Extent} session=${session} trace=${trace} /><${Minimap} trace=${trace} path=${path} /></div>
       ${trace.problem.value && html`<${Failed} trace=${trace} />`}
