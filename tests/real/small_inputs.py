@@ -74,7 +74,7 @@ CASES = (
     Case(name="13", read={"Pod": 1}, told=("There are no nodes in these files",)),
     Case(
         name="14",
-        read={"Namespace": 1, "Pod": 2, "ResourceClaimTemplate": 1},
+        read={"DeviceTaintRule": 1, "Namespace": 1, "Pod": 2, "ResourceClaimTemplate": 1},
         told=("DeviceTaintRule", "no device gets its taint, and no pod is evicted by it"),
     ),
     Case(name="15", refused="is a setting of a program, and no object of a cluster"),

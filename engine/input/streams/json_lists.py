@@ -19,6 +19,7 @@ import orjson
 from engine.input.sources.bundles import LOGS_BEGIN, LOGS_END
 from engine.input.streams.pieces import ITEMS, Frame, Item, ItemTooLarge, Piece, item_too_large
 from engine.input.streams.window import Window
+from engine.kernel.sentences import grouped, say
 from engine.objects.documents import DocumentError, Limits, json_document
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")

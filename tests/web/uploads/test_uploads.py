@@ -71,7 +71,7 @@ def test_a_bad_quantity_is_reported_and_nothing_saved(
     answer = upload(client, ("good.yaml", NODE.replace("n1", "n2")), ("bad.yaml", BAD))
     page = answer.content.decode()
     assert answer.status_code == 422
-    for told in ("bad.yaml", "status.allocatable.cpu", "two", '<td class="right num">4</td>'):
+    for told in ("bad.yaml", "status.allocatable.cpu", "two", 'data-name="Line">4</td>'):
         assert told in page
     assert not Scenario.objects.exists()
     assert not Run.objects.exists()
