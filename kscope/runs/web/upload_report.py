@@ -5,6 +5,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from engine.input.load_result import FileContents, LoadResult, Problem
+from engine.kernel.stored_sentences import restored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,7 @@ def stored_report(report: dict[str, Any] | None) -> dict[str, Any] | None:
     """
     if report is None:
         return None
+    report = restored(report)
     absent = {name: each.default_factory() for name, each in _FIELDS.items()}
     counts = {"skipped_count": 0, "placeholder_count": 0}
     files = [{"problems": [], **file} for file in report.get("files", ())]

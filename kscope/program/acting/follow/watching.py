@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Thread
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import orjson
 

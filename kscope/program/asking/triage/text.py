@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from engine.diagnosis.triage.drawn import NodesByReason
 from engine.diagnosis.triage.report import Change, Group
 from engine.framework.explaining.amounts import format_amount
-from kscope.program.asking.reading.sight import Sight, instant_words
+from kscope.program.asking.reading.sight import instant_words
 from kscope.program.asking.triage.changes import more_nodes, places_of, sign_of, told, words_of
 from kscope.program.asking.triage.observing import sign_of_group
 from kscope.program.asking.triage.refusals import shared_message, without_preemption
