@@ -228,12 +228,26 @@ KINDS: Final = (
 _BY_TITLE: Final = {each.title: each for each in KINDS}
 # Short names. Upstream: the short names of the API's resources.
 _SHORT: Final = {
-    "po": "pods", "no": "nodes", "ev": "events", "pvc": "persistentvolumeclaims",
-    "pv": "persistentvolumes", "quota": "resourcequotas", "limits": "limitranges",
-    "rc": "replicationcontrollers", "svc": "services", "ns": "namespaces", "cm": "configmaps",
-    "sa": "serviceaccounts", "rs": "replicasets", "deploy": "deployments",
-    "sts": "statefulsets", "ds": "daemonsets", "cj": "cronjobs",
-    "pdb": "poddisruptionbudgets", "sc": "storageclasses", "pc": "priorityclasses",
+    "po": "pods",
+    "no": "nodes",
+    "ev": "events",
+    "pvc": "persistentvolumeclaims",
+    "pv": "persistentvolumes",
+    "quota": "resourcequotas",
+    "limits": "limitranges",
+    "rc": "replicationcontrollers",
+    "svc": "services",
+    "ns": "namespaces",
+    "cm": "configmaps",
+    "sa": "serviceaccounts",
+    "rs": "replicasets",
+    "deploy": "deployments",
+    "sts": "statefulsets",
+    "ds": "daemonsets",
+    "cj": "cronjobs",
+    "pdb": "poddisruptionbudgets",
+    "sc": "storageclasses",
+    "pc": "priorityclasses",
 }
 # In a cluster with autoscaler, a ConfigMap says what it does; it is read whole.
 # Upstream: cluster-autoscaler, the default of its flag --status-config-map-name.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 _NUMBERED = re.compile(r"(.*?)(\d+)", re.DOTALL)
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86_400, 86_400 * 365
+_SIZES = ("KiB", "MiB", "GiB", "TiB")
 # Fewer of a run are written one by one.
 _RUN = 3
 
@@ -20,11 +21,9 @@ def size_words(number: int) -> str:
     """Bytes as people write them: "88 KiB", "4.1 MiB"."""
     if number < 1024:
         return f"{number} B"
-    size, unit = float(number), "B"
-    for unit in ("KiB", "MiB", "GiB"):
-        size /= 1024
-        if size < 1024:
-            break
+    exponent = min((number.bit_length() - 1) // 10, len(_SIZES))
+    size = number / 1024**exponent
+    unit = _SIZES[exponent - 1]
     return f"{size:.1f} {unit}" if size < 10 else f"{size:,.0f} {unit}"
 
 

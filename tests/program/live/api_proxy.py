@@ -30,6 +30,11 @@ class Asked:
     headers: dict[str, str]
 
     @property
+    def is_watch(self) -> bool:
+        """Whether its answer goes on."""
+        return self.query.get("watch") == "true"
+
+    @property
     def is_list(self) -> bool:
         """Whether it asks for objects, and not for what is served."""
         return self.path.startswith(("/api/v1/", "/apis/")) and self.path.count("/") > 2
@@ -50,6 +55,7 @@ class ApiProxy:
     secrets: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     busy: int = 0
     expires: bool = False
+    gone: set[str] = field(default_factory=set[str])
     token: str = ""
     asked: list[Asked] = field(default_factory=list[Asked])
     sent: list[bytes] = field(default_factory=list[bytes])
@@ -97,6 +103,26 @@ class ApiProxy:
         if status == 200 and "limit" in asked.query and body.startswith(b'{"kind"'):
             return self._page(asked, json.loads(body))
         return status, {"Content-Type": kind}, body
+
+    def watched(self, asked: Asked) -> Iterator[bytes]:
+        """The pieces of a watch, as they come."""
+        with self.lock:
+            self.asked.append(asked)
+        resource = asked.path.rpartition("/")[2]
+        if resource in self.gone:
+            self.gone.discard(resource)
+            _, _, status = _status(410, "Expired", "too old resource version")
+            yield b'{"type":"ERROR","object":' + status + b"}\n"
+            return
+        parts = urlsplit(self.upstream)
+        link = http.client.HTTPConnection(parts.netloc, timeout=120)
+        link.request("GET", f"{parts.path}{asked.path}?{urlencode(asked.query)}")
+        answer = link.getresponse()
+        try:
+            while piece := answer.read1(65_536):
+                yield piece
+        finally:
+            link.close()
 
     def _upstream(self, asked: Asked, query: dict[str, str]) -> tuple[int, str, bytes]:
         parts = urlsplit(self.upstream)
@@ -159,6 +185,9 @@ def serving(proxy: ApiProxy) -> Iterator[str]:
             query = {name: values[0] for name, values in parse_qs(parts.query).items()}
             headers = {k.lower(): v for k, v in self.headers.items() if k.lower() in _KEPT}
             asked = Asked(self.command, parts.path, query, headers.get("accept", ""), headers)
+            if asked.is_watch:
+                self._watch(asked)
+                return
             status, told, body = proxy.answer(asked)
             with proxy.lock:
                 proxy.sent.append(body)
@@ -167,6 +196,19 @@ def serving(proxy: ApiProxy) -> Iterator[str]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
+
+        def _watch(self, asked: Asked) -> None:
+            self.close_connection = True
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Connection", "close")
+            self.end_headers()
+            try:
+                for piece in proxy.watched(asked):
+                    self.wfile.write(piece)
+                    self.wfile.flush()
+            except (OSError, http.client.HTTPException):
+                pass  # the client has left, or the run is gone
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import queue
@@ -172,10 +173,8 @@ class Following:
     def go_on(self) -> None:
         """Take over what comes, until it is interrupted or nobody reads."""
         while not self.screen.reader_is_gone:
-            try:
+            with contextlib.suppress(queue.Empty):
                 self._hear(self.news.get(timeout=_LOOK_SECONDS))
-            except queue.Empty:
-                pass
             if self.wants_fork:
                 self.wants_fork = False
                 self.fork()
@@ -231,9 +230,9 @@ class Following:
             verdict = placed(before, node, self.mirror.decision(before))
         self.mirror.put(manifest)
         now = self.mirror.pod(key)
-        message = refusal_of(now) if now is not None and not node else ""
-        if now is not None and message and self.chosen.admits(now):
-            if before is None or refusal_of(before) != message:
+        if now is not None and not node and self.chosen.admits(now):
+            message = refusal_of(now)
+            if message and (before is None or refusal_of(before) != message):
                 verdict = waits(now, message, self.mirror.decision(now))
         if verdict is not None:
             self._tell(verdict, is_new=True)

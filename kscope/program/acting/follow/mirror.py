@@ -17,7 +17,7 @@ from engine.input.load_result import LoadResult
 from engine.input.scenario import Scenario
 from engine.kernel.errors import SimError
 from engine.objects.kinds import entity_id
-from engine.objects.objects import Manifest, Pod
+from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.scheduler.cycle.shadow.trials import Decided
 from engine.versions.choices import proposed_version
 
@@ -65,15 +65,13 @@ class Mirror:
     def put(self, manifest: Manifest) -> None:
         """Take an object over as it is there."""
         wanted = _own(manifest)
-        entity = _entity(wanted)
-        node = str((wanted.get("spec") or {}).get("nodeName") or "")
-        here = self.pod(_key(wanted)) if wanted["kind"] == Pod.KIND else None
-        if here is not None and here.uid == wanted["metadata"].get("uid"):
-            # A pod gets its node by a binding alone.
-            if node and not here.node_name:
-                self._apply({"verb": "bind", "object": entity, "node": node})
-        elif here is not None:
+        entity, here = _entity(wanted), self.cluster.store.find(wanted["kind"], _key(wanted))
+        if here is not None and here.uid != wanted["metadata"].get("uid", here.uid):
+            # Another object of that name: the one before is gone.
             self._delete(entity)
+            here = None
+        if here is not None:
+            self._lead_up(here, wanted)
         if self._apply({"verb": "apply", "manifest": wanted}):
             # What may not be changed is made anew.
             self._delete(entity)
@@ -81,6 +79,20 @@ class Mirror:
             if why:
                 self.refused.append(f"{entity}: {why}")
         self.cluster.take()
+
+    def _lead_up(self, here: ApiObject, wanted: Manifest) -> None:
+        """What no update may do: a pod gets its node by a binding, an object ends by a deletion."""
+        entity, metadata = _entity(wanted), wanted["metadata"]
+        node = str((wanted.get("spec") or {}).get("nodeName") or "")
+        if isinstance(here, Pod) and node and not here.node_name:
+            self._apply({"verb": "bind", "object": entity, "node": node})
+        grace = metadata.pop("deletionGracePeriodSeconds", None)
+        if metadata.pop("deletionTimestamp", None) and not here.deletion_timestamp:
+            # At least a second: it is there until it is told that it is gone.
+            body: dict[str, Any] = {"verb": "delete", "object": entity}
+            if here.kind == Pod.KIND:
+                body["grace_seconds"] = max(int(grace or 0), 1)
+            self._apply(body)
 
     def remove(self, kind: str, key: str) -> None:
         """An object that is gone there."""
@@ -101,9 +113,10 @@ class Mirror:
         self._apply(
             {"verb": "patch", "object": entity, "patch": {"metadata": {"finalizers": None}}}
         )
-        self._apply(
-            {"verb": "delete", "object": entity, "grace_seconds": 0, "propagation": "Orphan"}
-        )
+        body: dict[str, Any] = {"verb": "delete", "object": entity}
+        if entity.startswith("pod/"):
+            body["grace_seconds"] = 0
+        self._apply(body)
 
     def _apply(self, body: dict[str, Any]) -> str:
         """Carry a command out; "" or why it was refused."""

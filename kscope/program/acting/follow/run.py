@@ -57,7 +57,7 @@ class FollowingRun:
                         self.server,
                         self.token,
                         "POST",
-                        f"/api/v1/runs/{self.number}/commands/",
+                        f"/api/runs/{self.number}/commands/",
                         json=each,
                     )
                 except requests.RequestException as problem:
@@ -84,7 +84,7 @@ def begin_run(request: Request, name: str, archive: bytes) -> FollowingRun | Non
         )
         _check(server, scenario)
         body = {"scenario": scenario.json()["id"], "play": False}
-        run = _asked(server, token, "POST", "/api/v1/runs/", json=body)
+        run = _asked(server, token, "POST", "/api/runs/", json=body)
         _check(server, run)
     except requests.RequestException as problem:
         if not named:

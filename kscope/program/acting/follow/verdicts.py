@@ -16,7 +16,7 @@ _REASONS: Final = re.compile(
 )
 _REASON: Final = re.compile(r"(?P<count>\d+) (?P<text>(?:(?!, \d+ ).)+)", re.DOTALL)
 _WORDS: Final = re.compile(r"^node\(s\) (?:had |were |didn't match |didn't )?")
-_MOST: Final = 2
+_MOST: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def refusal_of(pod: Pod) -> str:
 
 
 def short(message: str) -> str:
-    """A message for a table: "Insufficient memory on 6, untolerated taint on 2"."""
+    """A message for a table: "Insufficient memory on 6, 3 more"."""
     match = _REASONS.search(message)
     found = (
         [(int(each["count"]), each["text"]) for each in _REASON.finditer(match["reasons"])]

@@ -73,8 +73,8 @@ class Watcher:
         version, pause = self.listed.version, _FIRST_PAUSE
         while not self.is_over.is_set():
             try:
-                for version in self._watch(version):
-                    pause = _FIRST_PAUSE
+                for told in self._watch(version):
+                    version, pause = told, _FIRST_PAUSE
             except _Gone as gone:
                 version = self._again(f"410 {gone}", pause)
             except Refusal as refusal:
