@@ -21,6 +21,7 @@ from kscope.program.acting.follow.mirror import Mirror
 from kscope.program.acting.follow.verdicts import placed, short
 from kube.clusters import Cluster, cluster
 from tests.program.asked import DATA, ROOT, Program
+from tests.program.live.api_proxy import ApiProxy, Asked
 from tests.program.live.conftest import Through, address_of
 from tests.waiting import wait_for
 
@@ -127,15 +128,16 @@ def test_a_watch_that_is_gone_lists_anew(
     proxy, kubeconfig = through(growing, gone={"pods"})
     with following(tmp_path, kubeconfig, "-n", "shop") as found:
         wait_for(lambda: any("the watch of pods ended: 410" in line for line in found.lines))
-        watches = lambda: [
-            each for each in proxy.asked if each.is_watch and each.path.endswith("/pods")
-        ]  # noqa: E731
-        wait_for(lambda: len(watches()) == 2)
+        wait_for(lambda: len(_watches(proxy)) == 2)
         _core(growing).create_namespaced_pod("shop", _small_pod("after"))
         growing.advance(3)
         wait_for(lambda: any("placed" in line and " after " in line for line in found.lines))
     (lost,) = [line for line in found.lines if " lost " in line]
     assert lost[10:] == "lost    the watch of pods ended: 410 Expired; read again in 1 s"
+
+
+def _watches(proxy: ApiProxy) -> list[Asked]:
+    return [each for each in proxy.asked if each.is_watch and each.path.endswith("/pods")]
 
 
 def test_a_run_is_in_step_with_the_cluster(

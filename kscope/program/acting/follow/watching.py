@@ -145,7 +145,7 @@ def _events(connection: Connection, path: str, query: dict[str, str]) -> Iterato
     response = connection.stream(path, query, accept=_WHOLE)
     rest = b""
     try:
-        for piece in response.stream(amt=65_536, decode_content=True):
+        for piece in _pieces(response):
             *lines, rest = (rest + piece).split(b"\n")
             yield from (orjson.loads(line) for line in lines if line.strip())
     except (urllib3.exceptions.HTTPError, OSError):
@@ -154,3 +154,12 @@ def _events(connection: Connection, path: str, query: dict[str, str]) -> Iterato
     finally:
         response.release_conn()
         response.close()
+
+
+def _pieces(response: Any) -> Iterator[bytes]:
+    """What has come, as soon as it has: reading a number of bytes would wait for all of them."""
+    if response.chunked:
+        yield from response.stream(decode_content=True)
+        return
+    while piece := response.read1(decode_content=True):
+        yield piece
