@@ -52,18 +52,24 @@ class FollowingRun:
 
         while (commands := self._commands.get()) is not None:
             for each in commands:
+                path, body = self._request(each)
                 try:
-                    answer = _asked(
-                        self.server,
-                        self.token,
-                        "POST",
-                        f"/api/runs/{self.number}/commands/",
-                        json=each,
-                    )
+                    answer = _asked(self.server, self.token, "POST", path, json=body)
                 except requests.RequestException as problem:
                     self.lost = str(problem)
                     return
                 self.refused += answer.status_code >= 400
+
+
+    def _request(self, command: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Where a command goes, and as what: bindings are those of the run's Kubernetes API."""
+        if command["verb"] != "bind":
+            return f"/api/runs/{self.number}/commands/", command
+        _, namespace, name = str(command["object"]).split("/")
+        path = f"/k8s/runs/{self.number}/api/v1/namespaces/{namespace}/pods/{name}/binding"
+        target = {"apiVersion": "v1", "kind": "Node", "name": command["node"]}
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": target}
+        return path, body
 
 
 def begin_run(request: Request, name: str, archive: bytes) -> FollowingRun | None:
