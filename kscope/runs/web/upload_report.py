@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any
+from typing import Any, cast
 
 from engine.input.load_result import FileContents, LoadResult, Problem
 from engine.kernel.stored_sentences import restored
@@ -77,11 +77,11 @@ def stored_report(report: dict[str, Any] | None) -> dict[str, Any] | None:
     """
     if report is None:
         return None
-    report = restored(report)
+    kept = cast("dict[str, Any]", restored(report))
     absent = {name: each.default_factory() for name, each in _FIELDS.items()}
     counts = {"skipped_count": 0, "placeholder_count": 0}
-    files = [{"problems": [], **file} for file in report.get("files", ())]
-    return {**absent, **counts, **report, "files": files}
+    files = [{"problems": [], **file} for file in kept.get("files", ())]
+    return {**absent, **counts, **kept, "files": files}
 
 
 # Of an UploadReport, those that may be empty.

@@ -64,7 +64,7 @@ class FollowingRun:
     def _request(self, command: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Where a command goes, and as what: bindings are those of the run's Kubernetes API."""
         if command["verb"] != "bind":
-            return f"/api/runs/{self.number}/commands/", command
+            return f"/api/v1/runs/{self.number}/commands/", command
         _, namespace, name = str(command["object"]).split("/")
         path = f"/k8s/runs/{self.number}/api/v1/namespaces/{namespace}/pods/{name}/binding"
         target = {"apiVersion": "v1", "kind": "Node", "name": command["node"]}
@@ -90,7 +90,7 @@ def begin_run(request: Request, name: str, archive: bytes) -> FollowingRun | Non
         )
         _check(server, scenario)
         body = {"scenario": scenario.json()["id"], "play": False}
-        run = _asked(server, token, "POST", "/api/runs/", json=body)
+        run = _asked(server, token, "POST", "/api/v1/runs/", json=body)
         _check(server, run)
     except requests.RequestException as problem:
         if not named:
