@@ -407,6 +407,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
         "VisibilityEnum": "kscope.accounts.access.Visibility",
+        "SpeedEnum": "kscope.runs.models.Run.Speed",
         "StuckKindEnum": [
             *("pending", "placed-but-stuck", "claim", "workload-refused", "node", "terminating"),
         ],

@@ -38,6 +38,7 @@ from scheduling.selectors import (
 from scheduling.shapes.attempts import Checks, Evidence, ListedAttempt, ShadowDecisionAnswer
 from scheduling.shapes.triage import FirstLook as FirstLookAnswer
 from scheduling.shapes.triage import Triage
+from scheduling.shapes.why import Diagnosis
 from scheduling.triages import (
     first_look_by_id,
     first_look_parts_by_id,
@@ -234,122 +235,7 @@ class RunChecks(EngineView):
         return EngineAnswer(Question(checks_by_id, {"run_id": run.pk}, run.pk))
 
 
-_CHECK = {
-    "plugin": serializers.CharField(),
-    "node": serializers.CharField(),
-    "text": serializers.CharField(help_text="what is missing, in words"),
-    "unit": serializers.CharField(help_text="cpu, memory, pods, skew, volumes, …"),
-    "requested": serializers.IntegerField(allow_null=True, help_text="milli-CPU, bytes, counts"),
-    "free": serializers.IntegerField(allow_null=True),
-    "allocatable": serializers.IntegerField(allow_null=True),
-    "short": serializers.IntegerField(allow_null=True),
-}
-_FACT = {
-    "object": serializers.CharField(help_text="the entity id: volume/data-1"),
-    "field": serializers.CharField(help_text="a path in its manifest: spec.taints[0]"),
-    "value": serializers.JSONField(allow_null=True, help_text="what stands there"),
-    "compared_with": serializers.JSONField(allow_null=True),
-    "text": serializers.CharField(),
-}
-_CAUSE = {
-    "severity": serializers.ChoiceField(["blocks", "narrows", "delays", "notes"]),
-    "sentence": serializers.CharField(),
-    "plugin": serializers.CharField(allow_blank=True),
-    "reasons": serializers.ListField(child=serializers.CharField(), help_text="upstream's"),
-    "nodes": serializers.ListField(child=serializers.CharField()),
-    "where": serializers.CharField(help_text="the nodes for people: n1–n4, n7"),
-    "only": serializers.ListField(
-        child=serializers.CharField(), help_text="nodes that nothing else keeps the pod off"
-    ),
-    "check": inline_serializer("CauseCheck", _CHECK, allow_null=True),
-    "why": serializers.CharField(allow_blank=True, help_text="how it came about"),
-    "because": inline_serializer("Fact", _FACT, many=True),
-}
-_FIX = {
-    "kind": serializers.CharField(help_text="label, toleration, requests, volume, node, pair, …"),
-    "text": serializers.CharField(),
-    "command": CommandField(help_text="to be posted to runs/<id>/commands/"),
-    "then": CommandField(
-        allow_null=True, help_text="to be posted after it, where only two changes together do"
-    ),
-    "more": serializers.ListField(
-        child=CommandField(), help_text="further commands of the change, in order"
-    ),
-    "node": serializers.CharField(help_text="where the pod went when this was tried"),
-    "shown": serializers.ChoiceField(
-        ["fork", "decision"], help_text="run in a fork until bound, or only decided again"
-    ),
-    "at": serializers.IntegerField(allow_null=True, help_text="when it was bound there, ns"),
-    "note": serializers.CharField(allow_blank=True),
-}
-_OBSERVED = {
-    "text": serializers.CharField(),
-    "at": serializers.CharField(allow_blank=True, help_text="when it was seen, RFC 3339"),
-    "source": serializers.CharField(help_text="a field of the manifest, or Event of COMPONENT"),
-    "superseded_by": inline_serializer(
-        "SupersededBy",
-        {
-            "t": serializers.IntegerField(help_text="virtual nanoseconds"),
-            "seq": serializers.IntegerField(help_text="the event of the run that replaced it"),
-            "text": serializers.CharField(),
-        },
-        allow_null=True,
-    ),
-}
-DIAGNOSIS = inline_serializer(
-    "Diagnosis",
-    {
-        "run": serializers.IntegerField(),
-        "seq": serializers.IntegerField(),
-        "pod": serializers.CharField(allow_blank=True, help_text="NAMESPACE/NAME of a pod"),
-        "object": serializers.CharField(help_text="the entity id: claim/shop/data"),
-        "profile": serializers.CharField(),
-        "at": serializers.IntegerField(help_text="virtual nanoseconds"),
-        "state": serializers.CharField(help_text="where the pod stands: active, gated, placed, …"),
-        "sentence": serializers.CharField(),
-        "outcome": serializers.CharField(
-            allow_blank=True, help_text="what is reached: it is bound to data-1; blank if it is not"
-        ),
-        "causes": inline_serializer("Cause", _CAUSE, many=True),
-        "check": inline_serializer("BlockingCheck", _CHECK, allow_null=True),
-        "outlook": inline_serializer(
-            "Outlook",
-            {
-                "node": serializers.CharField(allow_blank=True),
-                "at": serializers.IntegerField(allow_null=True),
-                "sentence": serializers.CharField(),
-            },
-            allow_null=True,
-        ),
-        "fixes": inline_serializer("Fix", _FIX, many=True),
-        "tried": serializers.DictField(
-            child=serializers.IntegerField(), help_text="changes tried, by kind"
-        ),
-        "conclusion": serializers.CharField(allow_blank=True),
-        "instant": serializers.CharField(
-            required=False,
-            allow_blank=True,
-            help_text="of a cluster that was brought: of its files",
-        ),
-        "observed": serializers.ListField(
-            required=False, child=serializers.CharField(), help_text="what the files say of it"
-        ),
-        "observed_facts": inline_serializer("ObservedFact", _OBSERVED, many=True, required=False),
-        "predicted": serializers.CharField(
-            required=False, allow_blank=True, help_text="what a healthy model would do with it"
-        ),
-        "is_played": serializers.BooleanField(
-            required=False,
-            help_text="predicted is what a fork does in the next minute; false: the cluster is too "
-            "large, and it is what the schedulers decide at the instant",
-        ),
-        "contradicts": serializers.BooleanField(
-            required=False, help_text="it would go on, although it is stuck in the files"
-        ),
-        "contradiction": serializers.CharField(required=False, allow_blank=True),
-    },
-)
-
+DIAGNOSIS = answer_class(Diagnosis)
 
 _ASKED = query(
     "WhyQuery",

@@ -23,6 +23,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.models import KeptEvidence, Run
 from kscope.runs.selectors import run_state_at
 from kscope.runs.triages import document_of, triage_keep, triage_known
+from kscope.runs.web.upload_report import stored_report
 from scheduling.process_forks import forks_of
 
 
@@ -118,7 +119,7 @@ def first_look_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
     with collector_paused():
         evidence, scenario = evidence_of(run), Scenario.from_dict({**run.scenario.document})
         read = reading(run.profile, scenario, evidence).to_dict()
-        yield {"run": run.pk, **read, "report": restored(run.scenario.report)}
+        yield {"run": run.pk, **read, "report": stored_report(run.scenario.report)}
         found = first_look(_beginning(run), scenario, evidence)
     if run.scenario.as_brought and triage_known(run) is None:
         triage_keep(run, found.triage.to_dict(), is_whole=False)

@@ -46,8 +46,21 @@ class ShadowDecision:
             "at": self.at,
             "pod": self.pod,
             "sentence": self.sentence,
+            **_ABSENT,
             **self.data,
         }
+
+
+# What a decision that an older version recorded does not say.
+_ABSENT: dict[str, Any] = {
+    **dict.fromkeys(
+        ("node", "score", "score_of_node", "message", "expected_message", "instead_of")
+    ),
+    "chosen": "",
+    "best": [],
+    "tied": 0,
+    "feasible": 0,
+}
 
 
 @dataclass(frozen=True, slots=True)

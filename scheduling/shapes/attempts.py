@@ -131,7 +131,7 @@ class Evidence(TypedDict):
     number: int
     cycle: int
     result: str
-    node: str
+    node: str | None
     message: str
     """upstream's, verbatim"""
     filters: list[str]

@@ -1,13 +1,21 @@
 """Runs in the test database, as tests/web has them, and the whole application."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
 
 from kube.server.application import Server
+from tests.contract import kept
 from tests.security.client import Asgi
+
+
+@pytest.fixture(scope="session", autouse=True)
+def contract() -> Iterator[None]:
+    """Every answer of the REST API is what its document says."""
+    with kept():
+        yield
 
 
 @pytest.fixture(autouse=True)

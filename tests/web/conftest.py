@@ -12,6 +12,7 @@ from django.db import connection
 from kscope.runs import aside
 from kscope.runs.drive import runner
 from kscope.runs.models import Run
+from tests.contract import kept
 from tests.waiting import wait_for
 
 CLUSTER = """
@@ -51,6 +52,13 @@ spec: {containers: [{name: c, image: app:1, resources: {requests: {cpu: "3"}}}]}
 @pytest.fixture(scope="session", autouse=True)
 def processes_of_a_loader(forked_processes: None) -> None:
     """Questions about the past are answered in processes that are forked from one."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def contract() -> Iterator[None]:
+    """Every answer of the REST API is what its document says."""
+    with kept():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -160,10 +160,10 @@ def test_a_time_range_includes_both_ends(client: Client, driven: Run) -> None:
     times = sorted(set(RunEvent.objects.filter(run=driven).values_list("at", flat=True)))
     start, end = times[1], times[-2]
     path = f"/api/v1/runs/{driven.pk}/events/?limit=1000"
-    found = client.get(f"{path}&from={start}&to={end}").json()["events"]
+    found = client.get(f"{path}&from={start}&to={end}").json()["items"]
     events = RunEvent.objects.filter(run=driven, at__gte=start, at__lte=end).order_by("seq")
     assert [event["seq"] for event in found] == [event.seq for event in events]
-    assert client.get(f"{path}&from={times[-1] + 1}").json()["events"] == []
+    assert client.get(f"{path}&from={times[-1] + 1}").json()["items"] == []
 
 
 def test_the_histogram_marks_what_happened_after_the_beginning(client: Client, driven: Run) -> None:
@@ -317,8 +317,8 @@ def test_the_engine_refuses_an_invalid_manifest(client: Client, driven: Run, met
     with driving(driven):
         body = {"verb": "create", "manifest": manifest}
         answer = post(client, f"/api/v1/runs/{driven.pk}/commands/", body)
-    assert (answer.status_code, answer.json()["status"]) == (409, "rejected")
-    assert answer.json()["reason"].startswith("Invalid: ")
+    assert (answer.status_code, answer.json()["command"]["status"]) == (409, "rejected")
+    assert answer.json()["detail"].startswith("Invalid: ")
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,8 @@ def test_a_command_shows_what_is_wrong_with_fields(
     with driving(driven):
         body = {"verb": "create", "manifest": manifest}
         answer = post(client, f"/api/v1/runs/{driven.pk}/commands/", body)
-    assert (answer.status_code, answer.json()["reason"]) == (status, reason)
+    told = answer.json()
+    assert (answer.status_code, told.get("command", told)["reason"]) == (status, reason)
 
 
 @pytest.mark.parametrize(

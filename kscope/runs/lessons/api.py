@@ -23,7 +23,7 @@ class LessonPiece(serializers.Serializer):
     """A part of a text; what is empty is absent."""
 
     kind = serializers.ChoiceField(("text", "code", "term", "moment", "object"))
-    text = serializers.CharField()
+    text = serializers.CharField(required=False)
     term = serializers.CharField(required=False)
     means = serializers.CharField(required=False, help_text="the term's sentence")
     object = serializers.CharField(required=False)

@@ -57,7 +57,8 @@ class EngineAnswer(LateAnswer):
             self.status_code = refusal.status
             self.content = orjson.dumps(refusal.body)
             del self["ETag"]
-            self.headers |= {"Content-Type": PROBLEM_JSON, **refusal.headers}
+            for name, value in {"Content-Type": PROBLEM_JSON, **refusal.headers}.items():
+                self.headers[name] = value
 
 
 class EngineParts(StreamingHttpResponse):

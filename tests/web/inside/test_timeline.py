@@ -103,9 +103,9 @@ def test_the_past_has_no_later_rows(client: Client, driven: Run) -> None:
     ("query", "words"),
     [
         ({"from": 5, "to": 5}, "to is 5; it must be later than from, which is 5"),
-        ({"width": 0}, "width is 0; it must be between 1 and 4000"),
-        ({"rows": 201}, "rows is 201; it must be between 1 and 200"),
-        ({"by": "nodes"}, "by is 'nodes'; it must be objects or components"),
+        ({"width": 0}, "width: 0 is not between 1 and 4000"),
+        ({"rows": 201}, "rows: 201 is not between 1 and 200"),
+        ({"by": "nodes"}, 'by: "nodes" is none of objects, components'),
         ({"lanes": 1}, "unknown parameter 'lanes'"),
     ],
 )

@@ -70,4 +70,4 @@ def test_a_budget_that_was_just_changed_allows_nothing(client: Client, run: Run)
 
 
 def test_a_node_that_is_gone_cannot_be_drained(client: Client, run: Run) -> None:
-    assert told(client, run, "n2") == {"message": "node/n2 does not exist now"}
+    assert told(client, run, "n2")["detail"] == "node/n2 does not exist now"

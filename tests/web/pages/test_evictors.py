@@ -41,7 +41,7 @@ def test_evictions_name_the_pod_they_were_for(client: Client, driven: Run) -> No
         ("FailedScheduling", "pod/shop/ledger-3", "scheduler", 5),
     )
     answer = client.get(f"/api/v1/runs/{driven.pk}/events/?after={head}").json()
-    assert [event.get("by") for event in answer["events"]] == [
+    assert [event.get("by") for event in answer["items"]] == [
         None,
         *["pod/shop/ledger-3"] * 4,
         None,
@@ -57,4 +57,4 @@ def test_evictions_by_a_taint_name_no_pod(client: Client, driven: Run) -> None:
         ("PodEvicted", "pod/ci/build-1", "taint-eviction-controller", 1),
     )
     answer = client.get(f"/api/v1/runs/{driven.pk}/events/?after={head}").json()
-    assert all("by" not in event for event in answer["events"])
+    assert all("by" not in event for event in answer["items"])

@@ -143,7 +143,7 @@ class RunList(RestView):
     @extend_schema(
         operation_id="runs_list",
         parameters=[query("RunQuery", paged(MOST_RUNS, USUAL_RUNS))],
-        responses=page_schema(type(RUN), "RunPage"),
+        responses=page_schema(RUN, "RunPage"),
     )
     def get(self, request: Request) -> Response:
         """The runs that the visitor may see, newest first."""

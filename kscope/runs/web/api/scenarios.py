@@ -34,7 +34,7 @@ _LISTED = answer_class(ListedScenario)
 _DETAIL = answer_class(ScenarioDetail)
 _UPLOADED = answer_schema(
     UploadedScenario,
-    run=type(RUN)(allow_null=True, help_text="that came as a file, and is being played again"),
+    run=RUN(allow_null=True, help_text="that came as a file, and is being played again"),
 )
 
 

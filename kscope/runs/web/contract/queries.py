@@ -22,7 +22,11 @@ class WholeNumber(serializers.IntegerField):
         if not (text.isascii() and text.isdigit()) or len(text) > 18:
             words = gettext("{value} is no whole number, not below 0")
             raise serializers.ValidationError(words.format(value=repr(text)))
-        return super().to_internal_value(text)
+        number, least, most = int(text), self.min_value, self.max_value
+        if not least <= number <= most:
+            words = gettext("{value} is not between {least} and {most}")
+            raise serializers.ValidationError(words.format(value=number, least=least, most=most))
+        return number
 
 
 class Query(serializers.Serializer):
