@@ -56,7 +56,8 @@ class EngineAnswer(LateAnswer):
         except ApplicationError as refusal:
             self.status_code = refusal.status
             self.content = orjson.dumps(refusal.body)
-            del self["ETag"]
+            for name in ("ETag", "Content-Disposition"):
+                del self[name]
             for name, value in {"Content-Type": PROBLEM_JSON, **refusal.headers}.items():
                 self.headers[name] = value
 

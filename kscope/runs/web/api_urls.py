@@ -6,6 +6,7 @@ from kscope.runs.web.api import (
     commands,
     comparison,
     controls,
+    downloads,
     edits,
     exports,
     history,
@@ -43,5 +44,10 @@ urlpatterns = [
     path("runs/<int:run_id>/edits/", edits.RunEdits.as_view(), name="api-edits"),
     path("faults/", edits.FaultList.as_view(), name="api-faults"),
     path("scenarios/", scenarios.ScenarioList.as_view(), name="api-scenarios"),
+    path(
+        "scenarios/<int:scenario_id>/download/",
+        downloads.ScenarioDownload.as_view(),
+        name="api-scenario-download",
+    ),
     path("scenarios/<int:scenario_id>/", scenarios.ScenarioView.as_view(), name="api-scenario"),
 ]

@@ -87,7 +87,7 @@ def _compared() -> Run:
 def test_the_api_counts_and_lists_decisions(client: Client, compared: Run) -> None:
     found = client.get(f"/api/v1/runs/{compared.pk}/shadow-decisions/").json()
     assert found["counts"] == {"agrees": 0, "tied": 1, "differs": 1, "stale": 0}
-    assert [one["pod"] for one in found["decisions"]] == ["default/giant", "default/web"]
+    assert [one["pod"] for one in found["items"]] == ["default/giant", "default/web"]
 
 
 def test_the_api_filters_by_verdict_pod_and_event(client: Client, compared: Run) -> None:

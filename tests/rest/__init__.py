@@ -1,0 +1,1 @@
+"""The REST API as others use it: by its document alone."""
