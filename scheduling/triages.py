@@ -17,7 +17,6 @@ from engine.diagnosis.triage.superseded import superseded
 from engine.diagnosis.triage.triage import triage_parts
 from engine.input.scenario import Scenario
 from engine.kernel.errors import SimError
-from engine.kernel.stored_sentences import restored
 from kscope.runs.drive.replay import engine_created
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import KeptEvidence, Run
