@@ -29,7 +29,7 @@ _DEFAULT: Final = "default-scheduler"
 _SCHEDULER: Final = "scheduler"
 # The writes for the volumes of a pod, with which its binding begins.
 _PREBIND: Final = ("VolumePreBound", "ClaimNodeSelected")
-_MOST_IN_A_LINE: Final = 2_000
+_IN_A_LINE: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -66,6 +66,7 @@ class Otlp:
         self._lives: dict[str, Life] = {}
         self._schedulers: dict[str, str] = {}
         self._attempts = Attempts()
+        self._waiting: list[Any] = []
         self._now = 0
 
     def begin(self) -> bytes:
@@ -74,22 +75,25 @@ class Otlp:
 
     def take(self, rows: Sequence[EventRow]) -> bytes:
         """See Encoder."""
-        return self._lines([span for row in rows for span in self._event(row)])
+        self._waiting += [span for row in rows for span in self._event(row)]
+        return b"".join(self._full_lines())
 
     def end(self) -> bytes:
         """See Encoder."""
-        found = [
+        self._waiting += [
             self._ended(span, self._now, {"kscope.unfinished": True})
             for life in self._lives.values()
             for span in (life.cycle, life.binding, life.root)
             if span is not None
         ]
         self._lives.clear()
-        return self._lines(found)
+        found = b"".join(self._full_lines())
+        return found + self._line(self._waiting) if self._waiting else found
 
-    def _lines(self, spans: list[Any]) -> bytes:
-        pieces = (spans[i : i + _MOST_IN_A_LINE] for i in range(0, len(spans), _MOST_IN_A_LINE))
-        return b"".join(self._line(each) for each in pieces)
+    def _full_lines(self) -> Iterator[bytes]:
+        while len(self._waiting) >= _IN_A_LINE:
+            spans, self._waiting = self._waiting[:_IN_A_LINE], self._waiting[_IN_A_LINE:]
+            yield self._line(spans)
 
     def _line(self, spans: list[Any]) -> bytes:
         heading = self._heading

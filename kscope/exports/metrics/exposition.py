@@ -72,10 +72,15 @@ class OpenMetrics:
             yield from lines_of(family, labels, series[labels])
 
     def _series(self, family: Family) -> dict[Labels, list[tuple[str, Value]]]:
-        """By labels the points of each series; a gauge that is no longer there is 0."""
-        names = {key[1] for _, sample in self._samples for key in sample if key[0] == family.name}
+        """By labels the points of each series; a gauge that is no longer there is 0.
+
+        A histogram has its last point only: it is whole then, and the parser of Prometheus' client for
+        Python reads no second one.
+        """
+        samples = self._samples[-1:] if family.kind == "histogram" else self._samples
+        names = {key[1] for _, sample in samples for key in sample if key[0] == family.name}
         found: dict[Labels, list[tuple[str, Value]]] = {name: [] for name in names}
-        for at, sample in self._samples:
+        for at, sample in samples:
             for labels, points in found.items():
                 value = sample.get((family.name, labels))
                 if value is None and points and family.kind == "gauge":
