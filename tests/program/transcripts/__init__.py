@@ -19,3 +19,11 @@ def stdout_of(name: str) -> list[str]:
         elif stream == "stdout":
             found.append(line)
     return found
+
+
+def lines_from(name: str, first: str) -> list[str]:
+    """The lines of a transcript from *first* to the end of its block."""
+    lines = Path(__file__).with_name(f"{name}.txt").read_text().splitlines()
+    begin = lines.index(first)
+    end = next(place for place in range(begin, len(lines)) if lines[place].startswith("==="))
+    return lines[begin:end]
