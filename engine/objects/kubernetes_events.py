@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from engine.kernel.units import timestamp
@@ -47,7 +48,8 @@ _OF_PREFIX: Final = {
 }
 
 
-class Said(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Said:
     """What was said of an object with the same words: how often, and when by the clock."""
 
     object: str

@@ -116,11 +116,6 @@ def event_line(row: EventRow) -> bytes:
     return orjson.dumps(event) + b"\n"
 
 
-def written(file: RunFile) -> bytes:
-    """A file without history, whole."""
-    return RunFileWriter().finish(file)
-
-
 def _info(name: str, packing: int = zipfile.ZIP_DEFLATED) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name, _TIME)
     info.compress_type, info.external_attr = packing, 0o644 << 16

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Final, Literal
 
-from kscope.exports.encoder import Encoder, Heading
+from kscope.exports.encoder import Encoder, ExportError, Heading
 
 # What a format is made of: the events, the objects at an instant, or the whole run.
 Of = Literal["events", "objects", "run"]
 
 
+def _nothing(heading: Heading) -> Encoder:
+    raise ExportError("this format is not made of events")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One format; `writer` is "module:class" of its encoder, loaded when it is used.
+    """One format; `encoder` makes what writes it, which is loaded only then.
 
     `is_packed` says that what the encoder writes is packed with gzip, `of_pod` that it is about one
     pod.
@@ -26,20 +29,60 @@ class Format:
     ending: str
     media_type: str
     of: Of = "events"
-    writer: str = ""
+    encoder: Callable[[Heading], Encoder] = _nothing
     # A package that it needs, which is an extra of kscope.
     needs: str = ""
     is_text: bool = True
     is_packed: bool = False
     of_pod: bool = False
 
-    def encoder(self, heading: Heading) -> Encoder:
-        """What writes a run. Raises ExportError where something for it is missing."""
-        module, name = self.writer.split(":")
-        make: Callable[[Heading], Encoder] = getattr(
-            import_module(f"kscope.exports.{module}"), name
-        )
-        return make(heading)
+
+def _ndjson(heading: Heading) -> Encoder:
+    from kscope.exports.lines import Ndjson
+
+    return Ndjson(heading)
+
+
+def _csv(heading: Heading) -> Encoder:
+    from kscope.exports.lines import Csv
+
+    return Csv(heading)
+
+
+def _parquet(heading: Heading) -> Encoder:
+    from kscope.exports.parquet import Parquet
+
+    return Parquet(heading)
+
+
+def _perfetto(heading: Heading) -> Encoder:
+    from kscope.exports.perfetto.trace import Perfetto
+
+    return Perfetto(heading)
+
+
+def _otlp(heading: Heading) -> Encoder:
+    from kscope.exports.spans import Otlp
+
+    return Otlp(heading)
+
+
+def _openmetrics(heading: Heading) -> Encoder:
+    from kscope.exports.metrics.exposition import OpenMetrics
+
+    return OpenMetrics(heading)
+
+
+def _mermaid(heading: Heading) -> Encoder:
+    from kscope.exports.mermaid import Mermaid
+
+    return Mermaid(heading)
+
+
+def _events(heading: Heading) -> Encoder:
+    from kscope.exports.event_list import EventList
+
+    return EventList(heading)
 
 
 _JSON_LINES: Final = "application/x-ndjson"
@@ -51,13 +94,13 @@ _FORMATS: Final = (
         of="run",
         is_text=False,
     ),
-    Format(name="ndjson", ending=".ndjson", media_type=_JSON_LINES, writer="lines:Ndjson"),
-    Format(name="csv", ending=".csv", media_type="text/csv; charset=utf-8", writer="lines:Csv"),
+    Format(name="ndjson", ending=".ndjson", media_type=_JSON_LINES, encoder=_ndjson),
+    Format(name="csv", ending=".csv", media_type="text/csv; charset=utf-8", encoder=_csv),
     Format(
         name="parquet",
         ending=".parquet",
         media_type="application/vnd.apache.parquet",
-        writer="parquet:Parquet",
+        encoder=_parquet,
         needs="pyarrow",
         is_text=False,
     ),
@@ -65,21 +108,21 @@ _FORMATS: Final = (
         name="perfetto",
         ending=".pftrace",
         media_type="application/x-protobuf",
-        writer="perfetto.trace:Perfetto",
+        encoder=_perfetto,
         is_text=False,
     ),
-    Format(name="otlp", ending=".otlp.json", media_type=_JSON_LINES, writer="spans:Otlp"),
+    Format(name="otlp", ending=".otlp.json", media_type=_JSON_LINES, encoder=_otlp),
     Format(
         name="openmetrics",
         ending=".prom",
         media_type="application/openmetrics-text; version=1.0.0; charset=utf-8",
-        writer="metrics.exposition:OpenMetrics",
+        encoder=_openmetrics,
     ),
     Format(
         name="mermaid",
         ending=".mmd",
         media_type="text/plain; charset=utf-8",
-        writer="mermaid:Mermaid",
+        encoder=_mermaid,
         of_pod=True,
     ),
     Format(name="yaml", ending=".yaml", media_type="application/yaml", of="objects"),
@@ -87,7 +130,7 @@ _FORMATS: Final = (
         name="events",
         ending=".json.gz",
         media_type="application/gzip",
-        writer="event_list:EventList",
+        encoder=_events,
         is_text=False,
         is_packed=True,
     ),

@@ -82,7 +82,7 @@ def test_every_flow_has_two_ends(demo: str) -> None:
     assert all(at <= ends[flow] for flow, at in starts)
 
 
-def test_components_are_processes() -> None:
+def test_components_are_processes_with_events() -> None:
     run = played("checkout-surge")
     read = Read(run.written("perfetto"))
     processes = {

@@ -131,9 +131,7 @@ def _rewritten(path: Path, change: Callable[[str, bytes], bytes]) -> None:
 
 
 @pytest.mark.parametrize("history", [True, False])
-def test_a_run_that_parts_is_told_with_its_texts(
-    kscope: Program, tmp_path: Path, history: bool
-) -> None:
+def test_a_parting_is_told_with_both_texts(kscope: Program, tmp_path: Path, history: bool) -> None:
     words = ["--history"] if history else []
     kscope("simulate", DEMO, "--save", "run.kscope", *words, folder=tmp_path)
 

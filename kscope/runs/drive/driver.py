@@ -27,7 +27,6 @@ from kscope.runs.drive.ending.stuck import moved_on
 from kscope.runs.drive.engines import Progress, engine_for
 from kscope.runs.drive.forks import GoalReplay, follows_another_engine, parting_seq, replay_to_goal
 from kscope.runs.drive.garbage import GrowthCollector, Memory, uncollected
-from kscope.runs.drive.imported import import_check
 from kscope.runs.drive.keeper import Build, Keeper
 from kscope.runs.drive.memory import BudgetGuard
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
@@ -97,7 +96,6 @@ class Driver:
         self._is_started = run.is_started
         self._goal_replay: GoalReplay | None = replay_to_goal(run)
         self._follows_another_engine = follows_another_engine(run)
-        self._import = import_check(run)
         self._budget = BudgetGuard(self.engine)
         self._growth = GrowthCollector()
 
@@ -190,8 +188,7 @@ class Driver:
     def _hold_to_budget(self) -> None:
         """Limit the engine to the budget, except along its parent's history."""
         replay = self._goal_replay
-        # What came as a file may be from anybody.
-        along_parent = replay is not None and replay.is_along_parent and self._import is None
+        along_parent = replay is not None and replay.is_along_parent
         self._budget.hold(None if along_parent else self.controls.budget)
 
     def _look(self) -> None:
@@ -292,36 +289,27 @@ class Driver:
             self._advance_replay(replay)
             due = replay.take_commands(self.engine)
             done += [self._apply(one.pk, one.object, one.body) for one in due]
-            if self.engine.budget_stop or self._has_parted:
+            if self.engine.budget_stop:
                 break
-        over = replay.is_over(self.engine) or self._has_parted
+        over = replay.is_over(self.engine)
         if over and self._follows_another_engine:
             self._check_parent(done)
             done = []
         self._commit(
             done, at_goal=over, stop=None if over else self._budget.stop(self.controls.budget)
         )
-        if over or self._has_parted:
+        if over or replay.has_parted:
             self._committer.wait()
-            if self._import is not None:
-                self._import.settle()
-            self._import = self._goal_replay = None
+            replay.settle()
+            self._goal_replay = None
             self._pace = Pace(self.engine.now, self.controls.speed)
             cluster_prepare(self.engine, self.run_id)
             publish_head(self.run_id, self.engine.seq)
-
-    @property
-    def _has_parted(self) -> bool:
-        """Whether a run that came as a file comes out otherwise than the file says."""
-        return self._import is not None and self._import.parting is not None
 
     def _advance_replay(self, replay: GoalReplay) -> None:
         try:
             replay.advance(self.engine)
         except Diverged as problem:
-            if self._import is not None:
-                self._import.part(self.engine.seq)
-                return
             if not self._follows_another_engine:
                 raise
             fork = Run.objects.get(pk=self.run_id)
@@ -403,10 +391,8 @@ class Driver:
         measures.UNEXPECTED.inc(engine.unexpected - self._unexpected)
         self._unexpected = engine.unexpected
         piece = engine.take()
-        if self._import is not None:
-            at_goal = self._import.take(piece.rows) or at_goal
-            if at_goal:
-                self._import.note()
+        if self._goal_replay is not None:
+            at_goal = self._goal_replay.hear(piece.rows, at_goal=at_goal)
         head = _head_of(engine, self.commands, self._budget.memory.used)
         before, self._head = self._head, head
         commit = slices.Commit(

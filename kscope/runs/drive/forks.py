@@ -7,7 +7,7 @@ commands where the parent did. Otherwise the fork begins at the beginning, and t
 the same virtual times. In both cases a worker that is killed costs one slice.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, cast
@@ -18,7 +18,9 @@ from psycopg.rows import TupleRow
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.source import fingerprint
+from engine.kernel.recorder import EventRow
 from kscope.runs.app_registry import registry
+from kscope.runs.drive.beginning.imported import ImportCheck, import_check, settle_left
 from kscope.runs.drive.replay import Diverged
 from kscope.runs.models import Checkpoint, Command, Run
 
@@ -41,19 +43,45 @@ class GoalReplay:
     everything that is due up to their time. Commands of one request are carried out together again.
     """
 
-    def __init__(self, goal: Goal, commands: Iterable[Command]) -> None:
-        self._goal = goal
+    def __init__(
+        self, goal: Goal, commands: Iterable[Command], check: ImportCheck | None = None
+    ) -> None:
+        self._goal, self._check = goal, check
         self._stops = [
             list(stop) for _, stop in groupby(commands, lambda one: (one.position, one.at))
         ]
 
     @property
     def is_along_parent(self) -> bool:
-        """Whether it repeats the history of the parent, which stayed within its budget."""
-        return self._goal.seq is not None
+        """Whether it repeats the history of the parent, which stayed within its budget.
+
+        What came as a file may be from anybody.
+        """
+        return self._goal.seq is not None and self._check is None
+
+    @property
+    def has_parted(self) -> bool:
+        """Whether a run that came as a file comes out otherwise than the file says."""
+        return self._check is not None and self._check.parting is not None
+
+    def hear(self, rows: Sequence[EventRow], *, at_goal: bool) -> bool:
+        """Hold what was recorded against the file of the run; whether the replay is over with it."""
+        if self._check is None:
+            return at_goal
+        is_over = self._check.take(rows) or at_goal
+        if is_over:
+            self._check.note()
+        return is_over
+
+    def settle(self) -> None:
+        """Its last slice is written."""
+        if self._check is not None:
+            self._check.settle()
 
     def is_over(self, engine: Cluster) -> bool:
-        """Whether the engine stands at the goal."""
+        """Whether the engine stands at the goal, or parts from the file that it is to repeat."""
+        if self.has_parted:
+            return True
         if self._stops:
             return False
         goal = self._goal
@@ -70,6 +98,14 @@ class GoalReplay:
 
     def advance(self, engine: Cluster) -> None:
         """Run a few callbacks towards the next command, or the goal. Raises Diverged."""
+        try:
+            self._advance(engine)
+        except Diverged:
+            if self._check is None:
+                raise
+            self._check.part(engine.seq)
+
+    def _advance(self, engine: Cluster) -> None:
         goal = self._goal
         if self._stops:
             stop = self._stops[0][0]
@@ -107,11 +143,13 @@ class GoalReplay:
 
 
 def replay_to_goal(run: Run) -> GoalReplay | None:
-    """The replay that *run* still needs before it begins as a fork; None if it needs none."""
+    """The replay that *run* still needs before it begins as a fork, or is as its file says; None if it needs none."""
     if run.goal_at is None:
+        settle_left(run.pk)
         return None
     recorded = Command.objects.filter(run=run, status=Command.Status.PENDING, at__isnull=False)
-    return GoalReplay(Goal(run.goal_at, run.goal_seq, run.goal_steps), recorded.order_by("id"))
+    goal = Goal(run.goal_at, run.goal_seq, run.goal_steps)
+    return GoalReplay(goal, recorded.order_by("id"), import_check(run))
 
 
 def history_copy(parent: Run, fork: Run, *, seq: int) -> None:

@@ -249,7 +249,7 @@ class Hub(Follower):
         names = ("status", "speed", "head", "head_at", "next_at", "goal_at", "error")
         names += ("visibility", "stopped_by", "stop_reason", "differs_from", "building")
         *facts, was_given_back, worker, imported = row
-        found_now = dict(zip(names, facts, strict=True))
+        found_now: dict[str, Any] = dict(zip(names, facts, strict=True))
         if imported is not None:
             found_now["imported"] = {**(self.run.get("imported") or {}), **imported}
         worker = self._worker(worker, was_given_back=was_given_back)

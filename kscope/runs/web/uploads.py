@@ -40,8 +40,8 @@ from kscope.runs import aside, services
 from kscope.runs.aside import Question
 from kscope.runs.capacity.upload_size import upload_limit
 from kscope.runs.errors import ApplicationError
-from kscope.runs.run_files import run_import
 from kscope.runs.web.answers import EngineAnswer, EngineParts
+from kscope.runs.web.handing.bringing import run_import
 from kscope.runs.web.spool import Piece, SpooledFile, opened
 from kscope.runs.web.upload_report import UploadReport, upload_report
 

@@ -13,8 +13,7 @@ from engine.input.sources.archives import ArchiveLimits
 from engine.input.sources.runs import is_run_file
 from engine.run_file.contents import RunFileError
 from engine.run_file.reading import read_run_file, recorded_events
-from engine.run_file.writing import written
-from tests.engine.run_file.test_round_trip import file_of
+from tests.engine.run_file.test_round_trip import file_of, written
 from tests.exports.plays import played
 
 Change = Callable[[dict[str, bytes]], None]
@@ -61,7 +60,7 @@ def test_a_run_is_told_from_other_archives() -> None:
     assert not is_run_file(out.getvalue())
 
 
-def test_files_of_a_cluster_say_that_it_is_a_run() -> None:
+def test_a_loader_of_files_refuses_a_run() -> None:
     loaded = load_files([("run.kscope", written(file_of(played("half-bound"))))])
     assert [each.message for each in loaded.problems] == [
         "it is a run of kscope, which is played and not read as manifests"
@@ -139,7 +138,7 @@ def test_what_was_chosen_is_checked(edit: Callable[[Any], object], words: str) -
     assert words in fault_of(changed(edited("run.json", edit)))
 
 
-def test_commands_are_checked() -> None:
+def test_commands_of_a_file_are_checked() -> None:
     line = json.dumps({"steps": 1, "at": 1, "body": {"verb": "explode"}}).encode() + b"\n"
     data = changed(lambda members: members.update({"commands.ndjson": line}))
     assert 'a command of the file is none: verb is "explode"' in fault_of(data)
@@ -151,7 +150,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked() -> None:
     assert "MiB would come out of the file" in fault_of(bomb)
 
 
-def test_a_member_that_is_larger_than_said_is_refused() -> None:
+def test_a_member_larger_than_said_is_refused() -> None:
     data = bytearray(changed(lambda members: None, zipfile.ZIP_STORED))
     # The sizes in the directory at the end, of the member that is read first.
     place = data.rindex(b"run.json") - 46

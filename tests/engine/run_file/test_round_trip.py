@@ -13,8 +13,13 @@ from engine.run_file.contents import Choices, End, Recorded, RunFile
 from engine.run_file.reading import read_run_file, recorded_events
 from engine.run_file.replaying import Replay, Replayed, cluster_of
 from engine.run_file.trail import Trail
-from engine.run_file.writing import RunFileWriter, written
+from engine.run_file.writing import RunFileWriter
 from tests.exports.plays import DEMOS, Played, played, scenario_of
+
+
+def written(file: RunFile) -> bytes:
+    """A file without history."""
+    return RunFileWriter().finish(file)
 
 
 def file_of(run: Played, **more: Any) -> RunFile:
@@ -127,7 +132,7 @@ def test_a_replay_stops_at_its_budget() -> None:
     assert came.parting is None
 
 
-def test_an_end_that_is_never_reached_is_a_parting() -> None:
+def test_an_end_never_reached_is_a_parting() -> None:
     file = file_of(played("half-bound"))
     beyond = replace(file.end, steps=file.end.steps + 5)
     came = replayed(replace(file, end=beyond))

@@ -9,7 +9,8 @@ from kscope.exports.registry import FORMATS
 from kscope.runs.access import found_run, may_see_values
 from kscope.runs.web.answers import EngineView
 from kscope.runs.web.contract.queries import one_of, query, switch, whole, words
-from kscope.runs.web.exporting.answer import ExportAnswer, export_answer
+from kscope.runs.web.handing.answer import ExportAnswer, export_answer
+from kscope.runs.web.handing.making import Wanted
 
 _QUERY = query(
     "RunExportQuery",
@@ -37,12 +38,12 @@ class RunExport(EngineView):
     def get(self, request: Request, run_id: int) -> ExportAnswer:
         """What the visitor may see of the run; values that may be secret only where they may change it."""
         run = found_run(request, run_id)
-        return export_answer(
-            run,
-            name=self.asked["format"] or "kscope",
+        pod: str | None = self.asked["pod"]
+        wanted = Wanted(
+            format=self.asked["format"] or "kscope",
             seq=self.asked["seq"],
-            at=self.asked["at"],
-            pod=self.asked["pod"] or "",
+            pod=f"pod/{pod}" if pod else "",
             history=bool(self.asked["history"]),
-            sees=may_see_values(visitor_of(request), run),
+            sees_values=may_see_values(visitor_of(request), run),
         )
+        return export_answer(run, wanted, self.asked["at"])

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import AsyncGenerator
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, Self
@@ -11,14 +12,14 @@ from asgiref.sync import sync_to_async
 from django.http import HttpResponse
 from django.utils.translation import gettext
 
-from kscope.exports.registry import FORMATS, Format
+from kscope.exports.registry import FORMATS
 from kscope.runs import aside
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 from kscope.runs.selectors import check_seq, run_seq_at
 from kscope.runs.web.answers import EngineParts, refused
-from kscope.runs.web.exporting.making import export_made
+from kscope.runs.web.handing.making import Wanted, export_made
 
 _PIECE = 256 * 1024
 # For each part of an export, and until an engine process is free.
@@ -28,16 +29,17 @@ _SECONDS, _PATIENCE_SECONDS = 120.0, 120.0
 class ExportAnswer(EngineParts):
     """The export of a run as a file to keep. Only an `EngineView` may return it."""
 
-    def __init__(self, run: Run, wanted: Format, arguments: dict[str, Any]) -> None:
+    def __init__(self, run: Run, wanted: Wanted) -> None:
         handle, self._path = mkstemp(prefix="kscope-export-")
         os.close(handle)
-        given = {**arguments, "run_id": run.pk, "form": wanted.name, "path": self._path}
+        given = {"run_id": run.pk, "path": self._path, "wanted": asdict(wanted)}
         super().__init__(
             Question(export_made, given, run.pk, seconds=_SECONDS, patience=_PATIENCE_SECONDS)
         )
-        self.headers["Content-Type"] = wanted.media_type
+        form = FORMATS[wanted.format]
+        self.headers["Content-Type"] = form.media_type
         # A name may hold what a header may not.
-        name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{run.pk}{wanted.ending}")
+        name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{run.pk}{form.ending}")
         self.headers["Content-Disposition"] = f'attachment; filename="{name}"'
         del self.headers["X-Accel-Buffering"]
 
@@ -56,37 +58,36 @@ class ExportAnswer(EngineParts):
         self.headers["Content-Length"] = str(os.fstat(file.fileno()).st_size)
         # The open file stays until it is closed, whatever becomes of the client.
         path.unlink()
-        self._resource_closers.append(file.close)
         self.streaming_content = _pieces(file)
         return self
 
 
 async def _pieces(file: Any) -> AsyncGenerator[bytes]:
-    while piece := await sync_to_async(file.read, thread_sensitive=False)(_PIECE):
-        yield piece
+    try:
+        while piece := await sync_to_async(file.read, thread_sensitive=False)(_PIECE):
+            yield piece
+    finally:
+        file.close()
 
 
-def export_answer(
-    run: Run, *, name: str, seq: int | None, at: int | None, pod: str, history: bool, sees: bool
-) -> ExportAnswer:
-    """The answer with the export called *name*, up to event *seq* or virtual time *at*.
+def export_answer(run: Run, wanted: Wanted, at: int | None) -> ExportAnswer:
+    """The answer with an export, up to the event that is wanted, or else up to virtual time *at*.
 
     Raises ApplicationError for a format that is not known, and for what it cannot be of.
     """
-    wanted = FORMATS.get(name)
-    if wanted is None:
+    form = FORMATS.get(wanted.format)
+    if form is None:
         words = gettext("format is {format}; it must be one of {known}")
-        raise ApplicationError(words.format(format=repr(name), known=", ".join(FORMATS)))
-    if wanted.of_pod and not pod:
+        known = ", ".join(FORMATS)
+        raise ApplicationError(words.format(format=repr(wanted.format), known=known))
+    if form.of_pod and not wanted.pod:
         raise ApplicationError(gettext("A diagram is of one pod: name it as pod=NAMESPACE/NAME."))
-    if seq is None and at is not None:
-        seq = run_seq_at(run, at=at)
+    seq = run_seq_at(run, at=at) if wanted.seq is None and at is not None else wanted.seq
     if seq is not None:
         check_seq(run, seq)
-        if wanted.of == "run" and seq != run.head_seq:
+        if form.of == "run" and seq != run.head_seq:
             words = gettext(
                 "A run is exported as a whole. Fork it at event {seq}, and export the fork."
             )
             raise ApplicationError(words.format(seq=seq))
-    arguments = {"seq": seq, "pod": f"pod/{pod}" if pod else "", "history": history}
-    return ExportAnswer(run, wanted, {**arguments, "sees_values": sees})
+    return ExportAnswer(run, replace(wanted, seq=seq))

@@ -76,14 +76,20 @@ def _close(file: ImportedRun) -> None:
 
 def import_check(run: Run) -> ImportCheck | None:
     """The check of a run that came as a file and is being played again; None for any other."""
-    file = ImportedRun.objects.filter(run=run, verdict=ImportedRun.Verdict.PLAYING).first()
-    if file is None:
-        return None
-    if run.goal_at is None:
-        # A worker was killed just after it had written the slice in which they part.
+    file = _playing(run.pk)
+    return None if file is None else ImportCheck(file, run)
+
+
+def settle_left(run_id: int) -> None:
+    """Say what came of a replay that is over: a worker was killed just after it had written its last slice."""
+    file = _playing(run_id)
+    if file is not None:
         settle_parting(file)
-        return None
-    return ImportCheck(file, run)
+
+
+def _playing(run_id: int) -> ImportedRun | None:
+    playing = ImportedRun.objects.filter(run_id=run_id, verdict=ImportedRun.Verdict.PLAYING)
+    return playing.first()
 
 
 def event_text(row: EventRow | None) -> str:

@@ -1,7 +1,6 @@
 """What an export reads of the database, piece by piece: events, evidence, objects."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from typing import Any
 
 import orjson
@@ -32,8 +31,9 @@ def event_rows(run_id: int, upto: int) -> Iterator[list[EventRow]]:
 
 
 def _row(found: Sequence[Any]) -> EventRow:
-    data, changes = (encode(orjson.loads(text)) if text else None for text in found[7:9])
-    return EventRow(*found[:7], data, changes)
+    seq, at, kind, entity, component, cause, message, *texts = found
+    data, changes = (encode(orjson.loads(text)) if text else None for text in texts)
+    return EventRow(seq, at, kind, entity, component, cause, message, data, changes)
 
 
 def extender_answers(run_id: int, upto: int) -> list[dict[str, Any]]:
@@ -54,5 +54,4 @@ def newest_manifests(run_id: int) -> Iterator[dict[str, Any]]:
     with transaction.atomic():
         for model in registry.tables:
             found = model.objects.filter(run_id=run_id).order_by("key")
-            with closing(found.values_list("manifest", flat=True).iterator(BATCH)) as rows:
-                yield from rows
+            yield from found.values_list("manifest", flat=True).iterator(BATCH)

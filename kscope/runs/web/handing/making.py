@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,14 @@ from engine.run_file.trail import Trail
 from engine.run_file.writing import RunFileWriter
 from kscope.exports.encoder import ExportError, Heading
 from kscope.exports.manifests import documents, is_written, rank
-from kscope.exports.registry import FORMATS, Format
+from kscope.exports.registry import FORMATS
 from kscope.exports.version import version
 from kscope.runs.app_registry import registry
 from kscope.runs.errors import ApplicationError
 from kscope.runs.hidden_values import command_without_hidden, without_hidden
 from kscope.runs.manifest_edits import without_managers
 from kscope.runs.models import Run
-from kscope.runs.web.exporting.rows import (
+from kscope.runs.web.handing.rows import (
     event_rows,
     extender_answers,
     newest_manifests,
@@ -37,25 +37,34 @@ VALUES = "values that may be secret"
 CONFIGURATION = "the scheduler's configuration"
 
 
-def export_made(
-    run_id: int, form: str, path: str, seq: int | None, pod: str, history: bool, sees_values: bool
-) -> Iterator[dict[str, Any]]:
-    """Write run *run_id* to the file at *path*; each value says how far it is.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be written: the format, the last event or None for the newest, the pod, how much.
 
-    *seq* is the last event, None for the newest. Raises ApplicationError for what cannot be written.
+    With *sees_values* it is for somebody who may change the run.
     """
+
+    format: str
+    seq: int | None
+    pod: str = ""
+    history: bool = False
+    sees_values: bool = False
+
+
+def export_made(run_id: int, path: str, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Write run *run_id* to the file at *path*; each value says how far it is. *wanted* is a Wanted.
+
+    Raises ApplicationError for what cannot be written.
+    """
+    asked = Wanted(**wanted)
+    form = FORMATS[asked.format]
     # The head does not move while it is written: what comes later is not asked for.
     run = Run.objects.select_related("scenario").get(pk=run_id)
-    wanted = FORMATS[form]
-    pieces = {
-        "run": lambda: _run_pieces(run, history, sees_values),
-        "objects": lambda: _object_pieces(run, seq, sees_values),
-        "events": lambda: _event_pieces(run, wanted, seq, pod),
-    }[wanted.of]()
-    packer = zlib.compressobj(wbits=_GZIP) if wanted.is_packed else None
+    pieces = {"run": _run_pieces, "objects": _object_pieces, "events": _event_pieces}[form.of]
+    packer = zlib.compressobj(wbits=_GZIP) if form.is_packed else None
     try:
         with Path(path).open("wb") as file:
-            for done, piece in pieces:
+            for done, piece in pieces(run, asked):
                 file.write(packer.compress(piece) if packer else piece)
                 yield {"done": done}
             file.write(packer.flush() if packer else b"")
@@ -66,25 +75,26 @@ def export_made(
 Pieces = Iterator[tuple[int, bytes]]
 
 
-def _event_pieces(run: Run, wanted: Format, seq: int | None, pod: str) -> Pieces:
+def _event_pieces(run: Run, asked: Wanted) -> Pieces:
     heading = Heading(
-        name=run.name, profile=run.profile, seed=run.seed, ahead=run.ahead or 0, pod=pod
+        name=run.name, profile=run.profile, seed=run.seed, ahead=run.ahead or 0, pod=asked.pod
     )
-    encoder = wanted.encoder(heading)
+    encoder = FORMATS[asked.format].encoder(heading)
     yield 0, encoder.begin()
-    for rows in event_rows(run.pk, run.head_seq if seq is None else seq):
+    for rows in event_rows(run.pk, run.head_seq if asked.seq is None else asked.seq):
         yield rows[-1].seq, encoder.take(rows)
     yield 0, encoder.end()
 
 
-def _object_pieces(run: Run, seq: int | None, sees_values: bool) -> Pieces:
+def _object_pieces(run: Run, asked: Wanted) -> Pieces:
+    seq = asked.seq
     if seq is None or seq == run.head_seq:
         found = list(_by_rank(newest_manifests(run.pk)))
     else:
         found = list(_by_rank(iter(log_replayed(run.pk, seq).all_at("", seq))))
     for first in range(0, len(found), _DOCUMENTS):
         part = [without_managers(each) for each in found[first : first + _DOCUMENTS]]
-        yield first, documents(part if sees_values else map(without_hidden, part))
+        yield first, documents(part if asked.sees_values else map(without_hidden, part))
 
 
 def _by_rank(manifests: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -95,7 +105,7 @@ def _by_rank(manifests: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
 # -- the run as a file -------------------------------------------------------------------------------
 
 
-def _run_pieces(run: Run, history: bool, sees_values: bool) -> Pieces:
+def _run_pieces(run: Run, asked: Wanted) -> Pieces:
     writer, trail = RunFileWriter(), Trail()
     if run.goal_at is not None:
         raise ExportError(
@@ -103,13 +113,13 @@ def _run_pieces(run: Run, history: bool, sees_values: bool) -> Pieces:
         )
     for rows in event_rows(run.pk, run.head_seq):
         trail.take(rows)
-        yield rows[-1].seq, writer.events(rows) if history else b""
-    if history:
+        yield rows[-1].seq, writer.events(rows) if asked.history else b""
+    if asked.history:
         writer.evidence(registry.attempts_kept(run.pk, run.head_seq))
-    yield run.head_seq, writer.finish(_run_file(run, trail, history, sees_values))
+    yield run.head_seq, writer.finish(_run_file(run, trail, asked))
 
 
-def _run_file(run: Run, trail: Trail, history: bool, sees_values: bool) -> RunFile:
+def _run_file(run: Run, trail: Trail, asked: Wanted) -> RunFile:
     digest = run.head_digest or GENESIS.hex()
     document: dict[str, Any] = run.scenario.document
     commands = [Recorded(*each) for each in recorded_commands(run)]
@@ -121,10 +131,10 @@ def _run_file(run: Run, trail: Trail, history: bool, sees_values: bool) -> RunFi
         answers=tuple(extender_answers(run.pk, run.head_seq)),
         # Numbers of the database may be written otherwise than the engine wrote them.
         trail=bytes(trail.bytes) if trail.digest == digest else b"",
-        has_history=history and run.head_seq > 0,
+        has_history=asked.history and run.head_seq > 0,
         written_by=f"kscope {version()}",
     )
-    return file if sees_values else _without_secrets(file)
+    return file if asked.sees_values else _without_secrets(file)
 
 
 def _choices(run: Run) -> Choices:
