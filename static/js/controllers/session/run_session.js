@@ -1,4 +1,4 @@
-import {batch, signal} from "@preact/signals";
+import {batch, computed, signal} from "@preact/signals";
 
 import {SELECTED, objectPage, pageHref} from "../../model/run/place.js";
 import {isOfAskedKind} from "../../model/why/answer.js";
@@ -37,11 +37,14 @@ export class RunSession {
     this.notices = notices;
     this.live = new LiveRun({run, api, streamUrl, notices, onFold: () => this.#takeFold(), onMore: redraw});
     this.run = this.live.run;
+    this.runId = run.id;
     this.why = new Why(api);
     this.commands = new Commands({api, run: this.run, address, notices, onSent: () => this.why.forget()});
     const {live, commands} = this;
     this.playhead = new Playhead({api, live, address, commands, notices, onChange: redraw});
     this.tick = this.playhead.tick;
+    /** What links keep of the place: the event shown in the past, null at the newest, which is not in an address. */
+    this.keptSeq = computed(() => (this.place.past ? this.place.seq : null));
     this.evidence = new NewestEvidence(this);
     this.answer = new Answer(this);
   }
@@ -64,8 +67,7 @@ export class RunSession {
 
   /** Whether events follow each other by themselves: at the newest event while the run plays, in the past while it is replayed. */
   get isMoving() {
-    const {past} = this.place;
-    return past ? this.playhead.replaying.value : this.run.value.status === "playing";
+    return this.keptSeq.value === null ? this.run.value.status === "playing" : this.playhead.replaying.value;
   }
 
   /** Whether the user may send commands to the run; without that right the run is read-only. */
@@ -136,11 +138,11 @@ export class RunSession {
 
   /**
    * The address of a page of this run at the event shown and with the same selection; `more` is added or
-   * replaces these. In the past the pod that is selected without having been picked is kept too.
+   * replaces these. In the past the pod that is selected without having been picked is kept too. A view with a link is not
+   * drawn again for each event of a run that plays.
    */
   href(page, more = {}) {
-    const {seq, past} = this.place;
-    return pageHref(this.run.value.id, page, {...this.#kept(), seq: past ? seq : null, ...more});
+    return pageHref(this.runId, page, {...this.#kept(), seq: this.keptSeq.value, ...more});
   }
 
   /** The address of the page of an object, at the event shown or at another one. */
@@ -161,7 +163,7 @@ export class RunSession {
 
   #kept() {
     const kept = Object.fromEntries(SELECTED.map((kind) => [kind, this.selection[kind].value]));
-    if (this.place.past && !this.isWaiting) kept.pod ??= this.selected();
+    if (this.keptSeq.value !== null && !this.isWaiting) kept.pod ??= this.selected();
     return kept;
   }
 

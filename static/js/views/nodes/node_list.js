@@ -1,3 +1,5 @@
+import {useRef} from "preact/hooks";
+
 import {html} from "../../lib/html.js";
 import {gettext} from "../../lib/words.js";
 import {brief} from "../../model/health/pod.js";
@@ -5,6 +7,7 @@ import {nodeAnswer} from "../../model/nodes/node_answer.js";
 import {pagesOf, rowsThere} from "../../model/run/rows.js";
 import {count, parseId, ratio} from "../../model/shared/format.js";
 import {Reading, RunPage, isWaiting} from "../run/run_page.js";
+import {roomForRows, useRowsOnPage} from "../shared/in_sight.js";
 import {NodeLink} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
 import {Pager} from "../shared/pager.js";
@@ -33,9 +36,8 @@ function Body({session, filters, rows, size}) {
       <div class="formgrid filters"><label class="input">${gettext("Name")}<input value=${text} placeholder=${EXAMPLE} onInput=${(event) => filters.set({name: event.target.value, page: ""})} /></label>
         <label class="input">${gettext("Show")}<select value=${stuckOnly ? "stuck" : ""} onChange=${(event) => filters.set({show: event.target.value, page: ""})}>
           <option value="">${gettext("all nodes")}</option><option value="stuck">${gettext("nodes with a problem ({stuck})", {stuck: count(held.counts.stuck ?? 0)})}</option></select></label></div>
-      <table class="tbl pods nodelist"><colgroup><col style="width:20%" /><col style="width:104px" /><col style="width:96px" /><col style="width:112px" /><col style="width:128px" /><col style="width:64px" /><col style="width:72px" /><col /></colgroup>
-        <thead><tr><${SortHead} by="name" ...${heads}>${gettext("Node")}<//><${SortHead} by="state" ...${heads}>${gettext("State")}<//><${SortHead} by="zone" ...${heads}>${gettext("Zone")}<//><${SortHead} by="cpu" look="right" ...${heads}>CPU<//><${SortHead} by="memory" look="right" ...${heads}>${gettext("Memory")}<//><${SortHead} by="pods" look="right" ...${heads}>${gettext("Pods")}<//><${SortHead} by="volumes" look="right" ...${heads}>${gettext("Volumes")}<//><th>${gettext("Problem")}</th></tr></thead>
-        <${Rows} session=${session} held=${held} /></table>
+      <${Rows} session=${session} held=${held}><colgroup><col style="width:20%" /><col style="width:104px" /><col style="width:96px" /><col style="width:112px" /><col style="width:128px" /><col style="width:64px" /><col style="width:72px" /><col /></colgroup>
+        <thead><tr><${SortHead} by="name" ...${heads}>${gettext("Node")}<//><${SortHead} by="state" ...${heads}>${gettext("State")}<//><${SortHead} by="zone" ...${heads}>${gettext("Zone")}<//><${SortHead} by="cpu" look="right" ...${heads}>CPU<//><${SortHead} by="memory" look="right" ...${heads}>${gettext("Memory")}<//><${SortHead} by="pods" look="right" ...${heads}>${gettext("Pods")}<//><${SortHead} by="volumes" look="right" ...${heads}>${gettext("Volumes")}<//><th>${gettext("Problem")}</th></tr></thead><//>
       ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${(next) => filters.set({page: next === 0 ? "" : String(next + 1)})} />`}
       ${held.found === 0 && html`<p class="empty">${gettext("No node matches.")}</p>`}
     </main>`;
@@ -46,17 +48,22 @@ const NONE = {};
 /** The answer about a node that was deleted since the rows were put in order. */
 const GONE = {mark: "expired", family: "held", words: gettext("deleted"), sentence: ""};
 
-function Rows({session, held}) {
+/** The table: its rows are drawn again with every event shown, what is above them is not. */
+function Rows({session, held, children}) {
   const {model} = session;
   const {nodes, at} = model;
-  // Where its links lead to is the same for all rows.
-  const from = session.href("nodes");
-  return html`<tbody>${rowsThere(held, model).map(([id, node]) => {
-    const {name} = parseId(id);
-    const answer = node ? nodeAnswer(name, node, nodes.pods.get(name) ?? new Map(), at) : GONE;
-    const {state, mark, family, words, sentence} = answer;
-    return html`<${Unchanged} key=${id} draw=${Row} session=${session} from=${from} name=${name} node=${node} ...${{state, mark, family, words, sentence}} />`;
-  })}</tbody>`;
+  /** @type {{current: any}} */
+  const table = useRef(null);
+  const drawn = useRowsOnPage(table, session.isMoving);
+  const found = rowsThere(held, model);
+  return html`<table class="tbl pods nodelist" ref=${table} style=${roomForRows(drawn, found.length)}>${children}<tbody>${found
+    .slice(0, drawn)
+    .map(([id, node]) => {
+      const {name} = parseId(id);
+      const answer = node ? nodeAnswer(name, node, nodes.pods.get(name) ?? new Map(), at) : GONE;
+      const {state, mark, family, words, sentence} = answer;
+      return html`<${Unchanged} key=${id} draw=${Row} session=${session} name=${name} node=${node} ...${{state, mark, family, words, sentence}} />`;
+    })}</tbody></table>`;
 }
 
 function Row({session, name, node: found, state, words, mark, family, sentence}) {

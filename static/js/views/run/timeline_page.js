@@ -1,9 +1,12 @@
+import {useRef} from "preact/hooks";
+
 import {html} from "../../lib/html.js";
 import {gettext, ngettext} from "../../lib/words.js";
 import {COMPONENTS, NO_FILTERS} from "../../model/run/timeline_filters.js";
 import {eventText} from "../../model/shared/event_words.js";
 import {count, moment, parseId} from "../../model/shared/format.js";
 import {ByWhom, EventLink, Kind} from "../shared/events.js";
+import {roomForRows, useRowsOnPage} from "../shared/in_sight.js";
 import {Term} from "../shared/term.js";
 import {Unchanged} from "../shared/unchanged.js";
 import {PathSection} from "./path.js";
@@ -21,9 +24,8 @@ export function TablePage({session, events, podPath, onLanes}) {
       <${PathSection} session=${session} podPath=${podPath} />
       <${Filters} session=${session} events=${events} />
       <${Later} session=${session} events=${events} />
-      <table class="tbl timeline"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
-        <thead><tr><th><${Term} word="seq">${gettext("Seq")}<//></th><th>${gettext("Time, s")}</th><th>${gettext("Component")}</th><th>${gettext("Object")}</th><th>${gettext("What happened")}</th></tr></thead>
-        <${Rows} session=${session} rows=${rows} /></table>
+      <${Rows} session=${session} rows=${rows}><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
+        <thead><tr><th><${Term} word="seq">${gettext("Seq")}<//></th><th>${gettext("Time, s")}</th><th>${gettext("Component")}</th><th>${gettext("Object")}</th><th>${gettext("What happened")}</th></tr></thead><//>
       <${Foot} session=${session} events=${events} rows=${rows} />
     </main>`;
 }
@@ -114,15 +116,18 @@ function laterWords(number, isShown) {
     : ngettext("{count} later event is not shown.", "{count} later events are not shown.", number);
 }
 
-function Rows({session, rows}) {
-  const {past} = session.place;
-  const {seq} = session.model;
-  // Where its links lead to is the same for all rows.
-  const from = session.href("timeline");
-  return html`<tbody>${rows.map(({event, isLater}) => {
-    const look = isLater ? "later" : past && event.seq === seq ? "now" : "";
-    return html`<${Unchanged} key=${event.seq} draw=${Row} session=${session} from=${from} event=${event} look=${look} />`;
-  })}</tbody>`;
+/** The table: its rows are drawn again when one of them changes, what is above them is not. */
+function Rows({session, rows, children}) {
+  const shown = session.keptSeq.value;
+  /** @type {{current: any}} */
+  const table = useRef(null);
+  const drawn = useRowsOnPage(table, session.isMoving);
+  return html`<table class="tbl timeline" ref=${table} style=${roomForRows(drawn, rows.length)}>${children}<tbody>${rows
+    .slice(0, drawn)
+    .map(({event, isLater}, i) => {
+      const look = isLater ? "later" : event.seq === shown ? "now" : "";
+      return html`<${Unchanged} key=${session.isMoving ? i : event.seq} draw=${Row} session=${session} event=${event} look=${look} />`;
+    })}</tbody></table>`;
 }
 
 function Row({session, event, look}) {

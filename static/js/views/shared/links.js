@@ -63,8 +63,8 @@ export function ClaimFilmLink({session, id}) {
 }
 
 /** A link to the page of an object, at the event shown or at event *seq*. */
-export function ObjectLink({session, id, seq = session.place.seq, children}) {
-  const href = session.hrefOf(id, seq === session.place.seq ? {} : {seq});
+export function ObjectLink({session, id, seq = null, children}) {
+  const href = session.hrefOf(id, seq === null ? {} : {seq});
   return html`<a class="named" title=${gettext("Open {id}", {id})} href=${href}>${children ?? id}</a>`;
 }
 
