@@ -22,6 +22,10 @@ BENCHES = {
     "triage": ("bench.triage", "What is stuck in 5,000 nodes with 40,000 pods"),
     "volumes": ("bench.volumes", "Volumes: matched, bound, provisioned, mounted"),
     "reading": ("bench.reading", "Reading files, and the check of all fields"),
+    "import": (
+        "bench.dumps.importing",
+        "A dump of a gigabyte: read, uploaded, and its first board",
+    ),
     "pipeline": ("bench.pipeline", "From the engine over committed rows to the stream"),
     "stream": ("bench.stream", "Fan-out to many browsers"),
     "api": ("bench.api", "The Kubernetes API of a run: writes, lists and watches"),
@@ -30,7 +34,7 @@ BENCHES = {
     "lists": ("bench.pages.lists", "The lists of a large run while it plays at full speed"),
     "share": ("bench.share", "What one account takes from another, and what nobody may send"),
 }
-ON_SERVERS = {"pipeline", "stream", "api", "board", "frames", "lists", "share"}
+ON_SERVERS = {"import", "pipeline", "stream", "api", "board", "frames", "lists", "share"}
 
 
 def main() -> int:

@@ -55,7 +55,7 @@ class Servers:
 
         worker = self.start_python("worker", "-m", "bench.drive", str(run.pk), *words)
         is_started = Run.objects.filter(pk=run.pk, is_started=True).exists
-        wait_until(is_started, worker, patience_s=180, what="begin the run")
+        wait_until(is_started, worker, patience_s=600, what="begin the run")
         return worker
 
     def _start(self, name: str, *words: str, **environment: str) -> Child:
