@@ -311,7 +311,9 @@ RATE_LIMITS = {
 SOCKETS_PER_ACCOUNT = env.env_int(os.environ, "KSCOPE_SOCKETS", 100 * _MORE, lowest=1)
 QUOTAS = {
     "uploads": env.env_int(os.environ, "KSCOPE_QUOTA_UPLOADS", 100),
-    "upload_bytes": env.env_int(os.environ, "KSCOPE_QUOTA_UPLOAD_BYTES", 4 * 1024**3, highest=2**53),
+    "upload_bytes": env.env_int(
+        os.environ, "KSCOPE_QUOTA_UPLOAD_BYTES", 4 * 1024**3, highest=2**53
+    ),
     "runs": env.env_int(os.environ, "KSCOPE_QUOTA_RUNS", 200),
     "playing": env.env_int(os.environ, "KSCOPE_QUOTA_PLAYING", 10),
 }

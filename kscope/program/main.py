@@ -60,7 +60,7 @@ def _help(request: Request) -> str:
 
 def _answer_of(command: str) -> Answer:
     """What answers; each is loaded only when it is asked."""
-    if command in ("triage", "why", "test", "diff", "simulate", "export", "import"):
+    if command in ("triage", "why", "test", "diff", "simulate", "export", "import", "mcp"):
         from kscope.program.asking.commands import ANSWERS
     else:
         from kscope.program.acting.commands import ANSWERS

@@ -9,10 +9,10 @@ import pytest
 from mcp.client import Client
 from mcp.server import MCPServer
 
-from kscope.program.acting.agents.files import export, triage, why
-from kscope.program.acting.agents.refusals import Refusal
-from kscope.program.acting.agents.runs import Runs
-from kscope.program.acting.agents.serving import offer
+from kscope.program.asking.agents.files import export, triage, why
+from kscope.program.asking.agents.refusals import Refusal
+from kscope.program.asking.agents.runs import Runs
+from kscope.program.asking.agents.serving import offer
 from kscope.program.asking.handing.server import Server
 from kscope.program.speech.errors import ProgramError
 from tests.program.asked import DATA, SCENARIOS
@@ -81,7 +81,7 @@ def test_a_change_is_made_in_a_fork(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def test_without_the_extra_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    from kscope.program.acting.agents import serving
+    from kscope.program.asking.agents import serving
     from kscope.program.grammar import parsed
     from kscope.program.speech.screen import Screen
 

@@ -42,12 +42,6 @@ def _completion(request: Request, screen: Screen) -> int:
     return answer_completion(request, screen)
 
 
-def _mcp(request: Request, screen: Screen) -> int:
-    from kscope.program.acting.agents.serving import answer_mcp
-
-    return answer_mcp(request, screen)
-
-
 def _managed(request: Request, screen: Screen) -> int:
     from kscope.program.acting.managed import answer_managed
 
@@ -59,7 +53,6 @@ ANSWERS = {
     "collect": _collect,
     "follow": _follow,
     "rbac": _rbac,
-    "mcp": _mcp,
     "versions": _versions,
     "completion": _completion,
     "account": _managed,

@@ -48,12 +48,19 @@ def _import(request: Request, screen: Screen) -> int:
     return answer_import(request, screen)
 
 
+def _mcp(request: Request, screen: Screen) -> int:
+    from kscope.program.asking.agents.serving import answer_mcp
+
+    return answer_mcp(request, screen)
+
+
 ANSWERS = {
     "triage": _triage,
     "why": _why,
     "simulate": _simulate,
     "diff": _diff,
     "test": _test,
+    "mcp": _mcp,
     "export": _export,
     "import": _import,
 }

@@ -60,7 +60,6 @@ class FollowingRun:
                     return
                 self.refused += answer.status_code >= 400
 
-
     def _request(self, command: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Where a command goes, and as what: bindings are those of the run's Kubernetes API."""
         if command["verb"] != "bind":

@@ -205,7 +205,9 @@ def _choices(request: Request, watch: str) -> dict[str, str]:
     """What the flags choose, in the words of options.NAMES."""
     is_on = "on" if request["ignore-unknown-plugins"] else ""
     given = {name: request[flag] or "" for name, flag in _FLAGS.items()}
-    words = {name: text if isinstance(text, str) else ",".join(text) for name, text in given.items()}
+    words = {
+        name: text if isinstance(text, str) else ",".join(text) for name, text in given.items()
+    }
     return {
         **words,
         "nodes": request["nodes"] or "",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final
 
-from kscope.program.acting.agents.files import TOOLS
-from kscope.program.acting.agents.refusals import Refusal
-from kscope.program.acting.agents.runs import Runs
+from kscope.program.asking.agents.files import TOOLS
+from kscope.program.asking.agents.refusals import Refusal
+from kscope.program.asking.agents.runs import Runs
 from kscope.program.asking.handing.server import Server
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError, Status

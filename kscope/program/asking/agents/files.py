@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kscope.program.acting.agents.refusals import Refusal
+from kscope.program.asking.agents.refusals import Refusal
 from kscope.program.speech.errors import Status
 
 _SECONDS: Final = 600

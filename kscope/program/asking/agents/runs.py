@@ -6,8 +6,8 @@ import json
 import urllib.parse
 from typing import Any
 
-from kscope.program.acting.agents.files import MOST_CHARACTERS
-from kscope.program.acting.agents.refusals import Refusal
+from kscope.program.asking.agents.files import MOST_CHARACTERS
+from kscope.program.asking.agents.refusals import Refusal
 from kscope.program.asking.handing.server import Server
 from kscope.program.speech.errors import ProgramError
 
