@@ -57,12 +57,12 @@ async def test_a_refusal_reaches_the_agent_in_words() -> None:
 
 def test_answers_are_those_of_the_program() -> None:
     assert triage(STUCK, namespace="nowhere")["groups"] == []
-    found = why(str(SCENARIOS / "fits-nowhere.yaml"), "pod/giant", changes="none")
+    found = why(STUCK, "pod/embeddings-0", changes="none")
     assert found["kind"] == "Why"
 
 
 def test_an_export_is_a_text() -> None:
-    assert export(str(SCENARIOS / "fits-nowhere.yaml"), "yaml").startswith("apiVersion: v1")
+    assert export(str(SCENARIOS / "fits-nowhere.yaml"), "yaml").startswith("---\napiVersion: v1")
     with pytest.raises(Refusal, match="must be one of"):
         export(STUCK, "parquet")
 
