@@ -27,6 +27,11 @@ def documents_of(scenario: Scenario, aside: Iterable[Manifest] = ()) -> Iterator
     yield from aside
 
 
+def list_of(scenario: Scenario, aside: Iterable[Manifest] = ()) -> Manifest:
+    """The same as one document, a List."""
+    return {"apiVersion": "v1", "kind": "List", "items": [*documents_of(scenario, aside)]}
+
+
 def _header(scenario: Scenario) -> Manifest:
     spec = {
         "title": scenario.title,

@@ -51,15 +51,15 @@ def driver() -> Iterator[None]:
 
 
 @pytest.fixture
-def address(transactional_db: None, driver: None) -> Iterator[str]:
+def address(transactional_db: None, driver: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Where the whole application is served."""
+    # The database of a test can only be emptied by who is alone with it.
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(application, lifespan="off", log_level="warning"))
         with _thread(lambda: asyncio.run(server.serve(sockets=[listening]))):
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
             server.should_exit = server.force_exit = True
-    # The database of a test can only be emptied by who is alone with it.
-    connection.close_pool()
 
 
 @contextmanager

@@ -250,7 +250,7 @@ class RunObject(EngineView):
         ],
         responses={
             (200, "application/json"): {"$ref": "#/components/schemas/Manifest"},
-            (200, "application/yaml"): OpenApiTypes.STR,
+            (200, "application/yaml"): {"$ref": "#/components/schemas/Manifest"},
         },
     )
     def get(self, request: Request, run_id: int, entity: str) -> HttpResponse:

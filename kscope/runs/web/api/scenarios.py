@@ -24,7 +24,7 @@ from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
 from kscope.runs.web.contract.queries import query
-from kscope.runs.web.rest import RestView, refuse_unknown_fields
+from kscope.runs.web.rest import Body, RestView, refuse_unknown_fields
 from kscope.runs.web.shapes.scenarios import ListedScenario, ScenarioDetail, UploadedScenario
 from kscope.runs.web.upload_report import stored_report
 from kscope.runs.web.uploads import Outcome, UploadAnswer, upload_ask
@@ -43,7 +43,7 @@ class SentFile(serializers.FileField):
     """A file of a form."""
 
 
-class Upload(serializers.Serializer):
+class Upload(Body):
     """Files that are read into one scenario: docs/scenario-format.md."""
 
     files = serializers.ListField(child=SentFile(), min_length=1, help_text="files and archives")

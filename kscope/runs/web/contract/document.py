@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema_serializer
 from rest_framework import serializers
@@ -12,6 +13,7 @@ from rest_framework.permissions import SAFE_METHODS
 from kscope.accounts.permissions import ReadersAndEditors
 from kscope.runs.errors import PROBLEM_JSON
 from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.rest import Body
 from kscope.runs.web.shapes.events import CommandAnswer
 from kscope.runs.web.shapes.scenarios import FileProblem, SkippedFile
 
@@ -79,7 +81,14 @@ class Operation(AutoSchema):
         """See AutoSchema. What anybody may ask needs no account."""
         found = super().get_auth()
         is_open = any(isinstance(one, ReadersAndEditors) for one in self.view.get_permissions())
-        return [*found, {}] if is_open and self.method in SAFE_METHODS else found
+        is_needed = settings.LOGIN_REQUIRED and not (is_open and self.method in SAFE_METHODS)
+        return found if is_needed else [*found, {}]
+
+    def _postprocess_serializer_schema(self, schema: Any, serializer: Any, direction: Any) -> Any:
+        found = super()._postprocess_serializer_schema(schema, serializer, direction)
+        if isinstance(serializer, Body):
+            found["additionalProperties"] = False
+        return found
 
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         found = super()._get_response_bodies(direction)

@@ -14,10 +14,11 @@ import orjson
 from django.utils.translation import gettext
 from rest_framework import serializers
 
-from kscope.runs.web.contract.queries import Field, whole, words
+from kscope.runs.web.contract.queries import Field, whole
 
 # Where a page ended: a seq, an id, or a name.
 Place = int | str
+TOKEN, LONGEST_TOKEN = r"^[A-Za-z0-9_-]*$", 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,13 @@ def paged(most: int, usual: int) -> dict[str, Field]:
     """The two parameters of a list of which a page has *usual* items, and at most *most*."""
     return {
         "limit": whole(f"at most so many items; default: {usual}", least=1, most=most),
-        "continue": words("`continue` of the page before"),
+        "continue": serializers.RegexField(
+            TOKEN,
+            required=False,
+            allow_blank=True,
+            max_length=LONGEST_TOKEN,
+            help_text="`continue` of the page before",
+        ),
     }
 
 

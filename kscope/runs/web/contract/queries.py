@@ -53,7 +53,11 @@ def whole(text: str, *, least: int = 0, most: int = MOST, required: bool = False
 def words(text: str, *, most: int = LONGEST_TEXT, required: bool = False) -> Field:
     """Any text of at most so many characters."""
     return serializers.CharField(
-        required=required, trim_whitespace=False, max_length=most, help_text=text
+        required=required,
+        allow_blank=not required,
+        trim_whitespace=False,
+        max_length=most,
+        help_text=text,
     )
 
 
