@@ -10,7 +10,11 @@ from typing import Any
 from setuptools import find_packages, setup
 
 ROOM = Path(__file__).resolve().parent
-SCRIPTS = ["kscope = kscope.program.main:main"]
+SCRIPTS = [
+    "kscope = kscope.program.main:main",
+    # kubectl finds its plugins by their names.
+    "kubectl-kscope = kscope.program.kubectl_plugin:main",
+]
 
 
 def entry_points(fixture: str) -> dict[str, list[str]]:

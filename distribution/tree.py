@@ -12,7 +12,7 @@ from setuptools.errors import SetupError
 ROOM = Path(__file__).resolve().parent.parent
 PACKAGES = ("engine", "kscope", "scheduling", "volumes", "kube")
 FOLDERS = (*PACKAGES, "templates", "static", "scenarios")
-FILES = ("manage.py", "LICENSE", "requirements/runtime.txt")
+FILES = ("manage.py", "LICENSE", "requirements/runtime.txt", "requirements/live.txt")
 # Made by Python, and by who runs kscope in a checkout.
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
 

@@ -64,7 +64,6 @@ _FLAGS: Final = (
     Flag("fork", "FILE"),
     Flag("nodes", "LIST"),
     Flag("read-namespace", "NAME", repeats=True),
-    Flag("read-kind", "KIND", repeats=True),
     Flag("read-selector", "SELECTOR"),
     Flag("ignore-unknown-plugins"),
     Flag("watch", "recording|newest", choices=("recording", "newest"), noun="reading of a watch"),
@@ -103,11 +102,11 @@ FLAGS: Final = {flag.long: flag for flag in _FLAGS}
 # What every command knows.
 EVERYWHERE: Final = ("color", "quiet", "help")
 _READING: Final = (
-    *("read-namespace", "read-kind", "read-selector", "ignore-unknown-plugins"),
+    *("read", "read-namespace", "read-selector", "ignore-unknown-plugins"),
     *("watch", "perf-case", "max-bytes"),
 )
 _SOURCE: Final = ("filename", "nodes", "profile", *_READING)
-_CLUSTER: Final = ("context", "kubeconfig", "request-timeout", "read")
+_CLUSTER: Final = ("context", "kubeconfig", "request-timeout")
 _ANSWER: Final = ("namespace", "all-namespaces", "selector", "output", "json")
 
 
@@ -162,7 +161,7 @@ _COMMANDS: Final = (
         operands=("files",),
         outputs=EXPORTS,
     ),
-    Command("collect", (*_CLUSTER, "namespace"), operands=("files",)),
+    Command("collect", (*_CLUSTER, "read", "namespace"), operands=("files",)),
     Command(
         "follow",
         (
@@ -170,12 +169,13 @@ _COMMANDS: Final = (
             *("server", "fork"),
         ),
     ),
-    Command("rbac", (*_CLUSTER, "namespace", "secrets", "user", "output", "json")),
+    Command("rbac", (*_CLUSTER, "read", "namespace", "secrets", "user", "output", "json")),
     Command("account", hands_over=True, operands=("create", "role", "password", "list")),
     Command("kubeconfig", hands_over=True),
     Command("mcp", ("server", "allow-writes")),
     Command("versions", ("output", "json")),
     Command("completion", operands=SHELLS),
+    Command("man"),
 )
 COMMANDS: Final = {command.name: command for command in _COMMANDS}
 

@@ -12,30 +12,12 @@ from tests.program.asked import ROOT, Program
 from tests.program.transcripts import stdout_of
 
 HELPS = ROOT / "kscope" / "program" / "helps"
-# What the design has and the program has not yet: the commands that read a cluster itself, or that
-# bring files in and out.
+# What the design has and the program has not yet.
 NOT_YET = {
     "help": [
-        "  collect      Write what triage reads of a cluster as one tar.gz",
-        "  follow       Keep a run in step with a cluster",
-        "  rbac         Print the rights that kscope needs in a cluster",
-        "      --context NAME           a context of your kubeconfig; read only",
-        "      --kubeconfig FILE        default: $KUBECONFIG, then ~/.kube/config",
-        "      --read KINDS             read only these kinds of the files or the cluster",
-        "      --at TIME                the instant: 30s, 2026-11-27T14:20:00Z, or the seq of an event",
-        "  kscope triage --context prod -o json | jq -r '.groups[].cause'",
     ],
-    "kscope": [
-        "Without a file, --context NAME reads the cluster itself. Nothing is ever written to it.",
-    ],
-    "help-why": [
-        "  kscope why --context prod pod/web-3           a pod of a cluster, as it is now",
-        "      --context NAME           a context of your kubeconfig; read only",
-        "      --kubeconfig FILE        default: $KUBECONFIG, then ~/.kube/config",
-        "      --request-timeout TIME   for each request to the cluster; default: 10s",
-        "  -n, --namespace NAME         default: with --context, the namespace of the context",
-        "  -o, --output FORMAT          json, yaml, ndjson or wide",
-    ],
+    "kscope": [],
+    "help-why": [],
 }
 
 

@@ -33,7 +33,7 @@ def test_a_filter_leaves_other_objects_out(kscope: Program, two: str, flag: str)
 
 
 def test_a_kind_alone_is_read(kscope: Program, two: str) -> None:
-    said = kscope("triage", two, "--read-kind", "node")
+    said = kscope("triage", two, "--read", "node")
     assert said.status == 2
     assert "nothing that kscope simulates was found" in said.err
 

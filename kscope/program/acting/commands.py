@@ -42,6 +42,12 @@ def _completion(request: Request, screen: Screen) -> int:
     return answer_completion(request, screen)
 
 
+def _man(request: Request, screen: Screen) -> int:
+    from kscope.program.acting.man import answer_man
+
+    return answer_man(request, screen)
+
+
 def _managed(request: Request, screen: Screen) -> int:
     from kscope.program.acting.managed import answer_managed
 
@@ -55,6 +61,7 @@ ANSWERS = {
     "rbac": _rbac,
     "versions": _versions,
     "completion": _completion,
+    "man": _man,
     "account": _managed,
     "kubeconfig": _managed,
 }

@@ -79,6 +79,11 @@ def context_names(given: str | None) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def current_context(given: str | None) -> str:
+    """The current context; "" where none is set. Raises ProgramError where there is no kubeconfig."""
+    return str(_merged(kubeconfig_path(given)).safe_get("current-context") or "")
+
+
 def _merged(path: str) -> Any:
     """All files of $KUBECONFIG as one."""
     import yaml

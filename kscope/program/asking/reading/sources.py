@@ -21,7 +21,7 @@ from engine.run_file.contents import RunFile, RunFileError
 from engine.run_file.reading import read_run_file
 from engine.scheduler.configuration.scenario_schedulers import check_setup, is_known_plugin
 from kscope.program.asking.reading.cluster import read_about
-from kscope.program.asking.reading.kinds import Named
+from kscope.program.asking.reading.kinds import KIND_OF_WORD, Named
 from kscope.program.grammar import COMMANDS, Request
 from kscope.program.live.kubeconfig import context_names
 from kscope.program.live.whole import (
@@ -195,7 +195,6 @@ def _loaded(request: Request, screen: Screen, names: Sequence[str]) -> LoadResul
 # The flags of the options that are called otherwise.
 _FLAGS = {
     "namespaces": "read-namespace",
-    "kinds": "read-kind",
     "selector": "read-selector",
     "case": "perf-case",
 }
@@ -210,6 +209,7 @@ def _choices(request: Request, watch: str) -> dict[str, str]:
     }
     return {
         **words,
+        "kinds": _kinds(request),
         "nodes": request["nodes"] or "",
         "watch": request["watch"] or watch,
         "ignore_unknown_plugins": is_on,
@@ -222,6 +222,12 @@ def _limits(request: Request) -> Limits:
         return Limits(stream_bytes=parse_size(size)) if size else Limits()
     except ValueError as error:
         raise ProgramError(f"--max-bytes: {error}") from error
+
+
+def _kinds(request: Request) -> str:
+    """The kinds of --read, which files may have of any name."""
+    words = str(request["read"] or "").split(",")
+    return ",".join(KIND_OF_WORD.get(word.strip().lower(), word) for word in words)
 
 
 def stand(source: Source, request: Request) -> Standing:

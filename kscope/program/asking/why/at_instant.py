@@ -9,9 +9,10 @@ from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.after_play import PlayedAnswer, explain_after_play
 from engine.diagnosis.triage.answer import Answer
 from engine.diagnosis.triage.standing import Standing
+from engine.input.instants import is_time
 from engine.input.scenario import parse_duration
 from engine.kernel.sentences import NOTHING
-from engine.kernel.units import SECOND
+from engine.kernel.units import SECOND, nanoseconds_of
 from kscope.program.asking.play.play import Play, begin
 from kscope.program.asking.reading.kinds import Named, found_object
 from kscope.program.asking.reading.sources import Source
@@ -41,13 +42,26 @@ def _play_until(play: Play, at: str, screen: Screen) -> None:
     if at.isdecimal():
         _play_until_event(play.cluster, int(at))
         return
-    try:
-        play.until = parse_duration(at)
-    except ValueError as error:
-        raise ProgramError(
-            f"--at: {error}", helps=["--at 30s, or the seq of an event: --at 812"]
-        ) from error
+    play.until = _clock_time(play, at) if is_time(at) else _virtual_time(at)
     play.run(screen, _heard)
+
+
+def _virtual_time(at: str) -> int:
+    try:
+        return parse_duration(at)
+    except ValueError as error:
+        helps = ["--at 30s, --at 2026-11-27T14:20:00Z, or the seq of an event: --at 812"]
+        raise ProgramError(f"--at: {error}", helps=helps) from error
+
+
+def _clock_time(play: Play, at: str) -> int:
+    """The virtual time at which the clocks of the scenario show *at*."""
+    scenario = play.scenario
+    if not scenario.instant:
+        raise ProgramError(f"--at: the scenario has no clock, so that {at} is no instant of it")
+    if nanoseconds_of(at) < scenario.ahead:
+        raise ProgramError(f"--at: the scenario begins at {scenario.instant}, after {at}")
+    return nanoseconds_of(at) - scenario.ahead
 
 
 def _heard(_: Slice) -> bool:
