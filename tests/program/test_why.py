@@ -3,7 +3,8 @@
 import json
 import re
 
-from tests.program.asked import SCENARIOS, Program
+from kscope.program.asking.why.text import _GOING_ON, _joined
+from tests.program.asked import ROOT, SCENARIOS, Program
 
 
 def test_a_refused_pod_says_the_arithmetic(kscope: Program) -> None:
@@ -76,3 +77,30 @@ def test_an_instant_may_be_an_event(kscope: Program) -> None:
 def test_no_change_is_tried_unasked(kscope: Program) -> None:
     words = ("why", "prod-eu.yaml", "pod/checkout-api-13", "-n", "shop", "--changes", "none")
     assert "TRIED" not in kscope(*words).out
+
+
+def test_a_sentence_without_a_subject_gets_one() -> None:
+    from engine.kernel.sentences import say, together
+
+    closest = say(
+        "Fits none of {nodes} nodes; closest is {node}: {why}.", nodes=3, node="n", why="x"
+    )
+    whole = together(closest, say("No node is ready."))
+    assert _joined("pod a waits", whole) == (
+        "pod a waits: it fits none of 3 nodes; closest is n: x. No node is ready."
+    )
+    leaving = say("Waits for {pods} to leave {node}.", pods="b", node="n")
+    assert _joined("pod a waits", leaving) == "pod a waits: for b to leave n."
+    named = say("{pod} has a name of its own.", pod="Fits none")
+    assert _joined("pod a waits", named) == "pod a waits: fits none has a name of its own."
+
+
+def test_every_pattern_that_goes_on_is_one_of_the_engine() -> None:
+    source = "".join(
+        path.read_text()
+        for path in (
+            ROOT / "engine" / "diagnosis" / "headline.py",
+            ROOT / "engine" / "diagnosis" / "subjects" / "pods" / "nomination.py",
+        )
+    )
+    assert all(f'"{pattern}"' in source for pattern in _GOING_ON)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from engine.diagnosis.report import Cause, Check
 from engine.diagnosis.triage.answer import Help
 from engine.framework.explaining.amounts import format_amount
+from engine.kernel.sentences import Listed, Sentence
 from engine.objects.manifest_parts import section
 from kscope.program.asking.reading.sight import instant_words
 from kscope.program.asking.triage.observing import AGREE, CONTRADICT, EMPTY, tells
@@ -25,6 +26,21 @@ _TAINT: Final = "untolerated taint "
 _OUTSIDE: Final = (
     "Not looked at: container logs, image registries, network policies. They are outside the model."
 )
+# How the patterns of the engine that name no subject go on behind one, by their ids.
+_GOING_ON: Final = {
+    "Does not fit {node}, the only node: {why}": "it does not fit {node}, the only node: {why}",
+    "Does not fit {node}, the only node: {why}.": "it does not fit {node}, the only node: {why}.",
+    "Fits none of {nodes} nodes: {why}": "it fits none of {nodes} nodes: {why}",
+    "Fits none of {nodes} nodes; closest is {node}: {why}.": (
+        "it fits none of {nodes} nodes; closest is {node}: {why}."
+    ),
+    "Waits for {pods} to leave {node}.": "for {pods} to leave {node}.",
+    "Waits for {pods} to leave {node}; {seconds} s of grace are left.": (
+        "for {pods} to leave {node}; {seconds} s of grace are left."
+    ),
+}
+# Patterns that begin with the object that is asked about.
+_SAYS_WHO: Final = ("The", "Pod")
 _SHARED: Final = "touches a shared policy"
 _LOSES: Final = "loses data, or ends another pod"
 
@@ -71,11 +87,25 @@ def headline(explained: Explained) -> str:
 
 
 def _joined(state: str, sentence: str) -> str:
-    """The state, then the cause: behind a colon, or as a sentence where it has a subject of its own."""
-    first, _, rest = sentence.partition(" ")
-    if first in ("The", "Pod"):
+    """The state, then the cause: behind a colon, or as a sentence where it says again who it is about."""
+    going_on = _going_on(sentence)
+    if going_on:
+        return f"{state}: {going_on}"
+    pattern = getattr(sentence, "id", "") or sentence
+    if pattern.partition(" ")[0] in _SAYS_WHO:
         return f"{state}. {sentence}"
-    return f"{state}: it fits {rest}" if first == "Fits" else f"{state}: {first_small(sentence)}"
+    return f"{state}: {first_small(sentence)}"
+
+
+def _going_on(sentence: str) -> str:
+    """A sentence without a subject, with one; "" for any other."""
+    if isinstance(sentence, Listed):
+        first = str(sentence.items[0])
+        begun = _going_on(cast("str", sentence.items[0]))
+        return f"{begun}{sentence.removeprefix(first)}" if begun else ""
+    if isinstance(sentence, Sentence) and sentence.id in _GOING_ON:
+        return _GOING_ON[sentence.id].format(**sentence.arguments)
+    return ""
 
 
 def _sentence(paper: Paper, explained: Explained) -> None:
