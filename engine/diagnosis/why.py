@@ -11,9 +11,11 @@ from engine.diagnosis.deleted import absence
 from engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
 from engine.diagnosis.inquiry import diagnose_in_steps, last_of
 from engine.diagnosis.report import SEVERITIES, Cause, Diagnosis, Fix
+from engine.diagnosis.subjects.autoscalers import autoscaler_causes
 from engine.diagnosis.subjects.budgets import budget_causes
 from engine.diagnosis.subjects.changes import changes_for, changes_for_drain
 from engine.diagnosis.subjects.claims import claim_causes
+from engine.diagnosis.subjects.cron_jobs import CRON_JOB, cron_job_causes
 from engine.diagnosis.subjects.goals import Goal
 from engine.diagnosis.subjects.nodes import node_causes
 from engine.diagnosis.subjects.scene import Scene
@@ -21,6 +23,7 @@ from engine.diagnosis.subjects.trials import fixes_for
 from engine.diagnosis.subjects.volumes import volume_causes
 from engine.diagnosis.subjects.workloads import KINDS, workload_causes
 from engine.kernel.sentences import Sentence, say
+from engine.objects.autoscalers import AUTOSCALER
 from engine.objects.kinds import entity_id
 from engine.objects.objects import ApiObject, Node, PersistentVolume, PersistentVolumeClaim, Pod
 
@@ -31,6 +34,8 @@ ASKED: Final = (
     Node.KIND,
     "PodDisruptionBudget",
     *KINDS,
+    CRON_JOB,
+    AUTOSCALER,
 )
 
 # By how entity ids call them: "claim", "node", "deployment".
@@ -135,6 +140,10 @@ def _causes(scene: Scene, obj: ApiObject) -> Iterator[Cause]:
         return node_causes(scene, obj)
     if obj.kind == "PodDisruptionBudget":
         return budget_causes(scene, obj)
+    if obj.kind == CRON_JOB:
+        return cron_job_causes(scene, obj)
+    if obj.kind == AUTOSCALER:
+        return autoscaler_causes(scene, obj)
     return workload_causes(scene, obj)
 
 

@@ -12,7 +12,9 @@ from engine.diagnosis.subjects.admission import (
     missing_class,
     unspecified_amounts,
 )
+from engine.diagnosis.subjects.autoscalers import at_maximum
 from engine.diagnosis.subjects.budgets import refuses_eviction
+from engine.diagnosis.subjects.cron_jobs import CRON_JOB, active_jobs
 from engine.diagnosis.subjects.pods.resizes import resize_changes
 from engine.diagnosis.subjects.rollouts import differences, made_from_template, recreated
 from engine.diagnosis.subjects.scene import Scene
@@ -26,6 +28,7 @@ from engine.framework.explaining.manifests import (
     taint_text,
 )
 from engine.kernel.sentences import Sentence, enumerated, say, say_count, together
+from engine.objects.autoscalers import AUTOSCALER, asked_for
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import (
     OUT_OF_SERVICE_TAINT,
@@ -56,6 +59,10 @@ def changes_for(scene: Scene, obj: ApiObject) -> Iterator[Candidate]:
         yield from _for_node(obj)
     elif obj.kind == "PodDisruptionBudget":
         yield from _for_budget(scene, obj)
+    elif obj.kind == AUTOSCALER:
+        yield from _for_autoscaler(scene, obj)
+    elif obj.kind == CRON_JOB:
+        yield from _for_cron_job(scene, obj)
     else:
         yield from _for_workload(scene, obj)
 
@@ -436,6 +443,36 @@ def _resumed(workload: ApiObject) -> Iterator[Candidate]:
             command=patched(workload.id, {"spec": {"suspend": False}}),
             note=say("Somebody has suspended it, or a queue holds it: ask why."),
         )
+
+
+def _for_cron_job(scene: Scene, cron_job: ApiObject) -> Iterator[Candidate]:
+    """It goes on, and so do its Jobs."""
+    if cron_job.spec.get("suspend"):
+        yield Candidate(
+            kind="resume",
+            text=say("Let CronJob {cron_job} go on (spec.suspend false)", cron_job=cron_job.key),
+            command=patched(cron_job.id, {"spec": {"suspend": False}}),
+            note=say("It starts one Job for all the times that it has missed."),
+        )
+    for job in active_jobs(scene, cron_job):
+        yield from _for_workload(scene, job)
+
+
+def _for_autoscaler(scene: Scene, autoscaler: ApiObject) -> Iterator[Candidate]:
+    """Its maximum is raised to what is asked for."""
+    wanted = asked_for(autoscaler, scene.now)
+    if wanted is None or not at_maximum(autoscaler):
+        return
+    yield Candidate(
+        kind="autoscaler",
+        text=say(
+            "Let HorizontalPodAutoscaler {autoscaler} have {wanted} replicas (maxReplicas)",
+            autoscaler=autoscaler.key,
+            wanted=wanted,
+        ),
+        command=patched(autoscaler.id, {"spec": {"maxReplicas": wanted}}),
+        note=say("More pods need more room: ask why they are pending, if they are."),
+    )
 
 
 def _for_admission(scene: Scene, workload: ApiObject) -> Iterator[Candidate]:

@@ -8,10 +8,12 @@ from typing import Final
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.subjects.budgets import allowed_disruptions, refuses_eviction
+from engine.diagnosis.subjects.cron_jobs import CRON_JOB, active_jobs
 from engine.diagnosis.subjects.pods.resizes import is_being_resized
 from engine.diagnosis.subjects.scene import Scene
 from engine.diagnosis.subjects.workloads import KINDS, pods_of, replica_sets, wanted_pods
 from engine.kernel.sentences import NOTHING, Sentence, say, say_count
+from engine.objects.autoscalers import AUTOSCALER, asked_for, target_of
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
 from engine.objects.phases import VOLUME_BOUND
@@ -57,6 +59,10 @@ def _outcome(scene: Scene, obj: ApiObject) -> Sentence:
     if obj.kind == _BUDGET:
         allowed = allowed_disruptions(obj)
         return say("it allows {allowed} disruptions", allowed=allowed) if allowed > 0 else NOTHING
+    if obj.kind == CRON_JOB:
+        return _cron_job_outcome(scene, obj)
+    if obj.kind == AUTOSCALER:
+        return _autoscaler_outcome(scene, obj)
     if obj.kind in KINDS:
         if obj.kind == "DaemonSet" and not obj.status:
             return NOTHING  # Its pods have not been counted yet.
@@ -69,6 +75,23 @@ def _outcome(scene: Scene, obj: ApiObject) -> Sentence:
         outcome = say_count("it has its pod", "it has its {count} pods", wanted)
         return outcome if is_whole else NOTHING
     return NOTHING
+
+
+def _cron_job_outcome(scene: Scene, cron_job: ApiObject) -> Sentence:
+    """A Job of it runs, and has its pods."""
+    if cron_job.spec.get("suspend"):
+        return NOTHING
+    for job in active_jobs(scene, cron_job):
+        if _outcome(scene, job):
+            return say("Job {job} runs", job=job.name)
+    return NOTHING
+
+
+def _autoscaler_outcome(scene: Scene, autoscaler: ApiObject) -> Sentence:
+    wanted = asked_for(autoscaler, scene.now)
+    if wanted is None or autoscaler.status.get("currentReplicas") != wanted:
+        return NOTHING
+    return say("{target} has the replicas that are asked for", target=target_of(autoscaler))
 
 
 def _node_outcome(node: Node) -> Sentence:

@@ -7,6 +7,7 @@ from engine.controllers.shared.pods import time_of
 from engine.kernel.units import EPOCH, MILLISECOND, SECOND, nanoseconds
 from engine.objects.objects import ApiObject
 from engine.objects.values.cron import Schedule
+from engine.objects.values.time_zones import UnknownTimeZone, time_zone
 
 # A CronJob is looked at so long after it is due: clocks may differ. Upstream: nextScheduleDelta.
 AFTER_DUE: Final = 100 * MILLISECOND
@@ -92,3 +93,16 @@ def written(time: int) -> str:
 def unix_seconds(time: int) -> int:
     """In seconds since 1970."""
     return int(EPOCH.timestamp()) + time // SECOND
+
+
+def schedule_text(cron_job: ApiObject) -> str:
+    """Its schedule, with its time zone. Upstream: formatSchedule()."""
+    given: str = cron_job.spec.get("schedule") or ""
+    zone = cron_job.spec.get("timeZone")
+    if not zone or "TZ" in given:
+        return given
+    try:
+        time_zone(zone)
+    except UnknownTimeZone:
+        return given
+    return f"TZ={zone} {given}"

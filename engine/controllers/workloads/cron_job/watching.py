@@ -12,6 +12,7 @@ from engine.controllers.workloads.cron_job.times import (
     MOST_MISSED,
     NeverDue,
     most_recent,
+    schedule_text,
     unix_seconds,
     until_next,
     within_deadline,
@@ -66,7 +67,7 @@ class WatchingCronJobController(CronJobs):
             self._queue.add(new.key)
             return
         try:
-            schedule = parse_schedule(_schedule_text(new))
+            schedule = parse_schedule(schedule_text(new))
         except ScheduleError:
             message = f"unparseable schedule for cronjob: {new.spec.get('schedule')}"
             self._events.event(new, WARNING, "UnParseableCronJobSchedule", message)
@@ -166,7 +167,7 @@ class WatchingCronJobController(CronJobs):
             message = _UNSUPPORTED.format(given)
             self._events.event(cron_job, WARNING, "UnsupportedSchedule", message)
         try:
-            return parse_schedule(_schedule_text(cron_job))
+            return parse_schedule(schedule_text(cron_job))
         except ScheduleError as error:
             message = f'unparseable schedule: "{given}" : {error}'
             self._events.event(cron_job, WARNING, "UnparseableSchedule", message)
@@ -233,19 +234,6 @@ class WatchingCronJobController(CronJobs):
 def _schedule_fields(cron_job: ApiObject | None) -> tuple[object, object]:
     spec = {} if cron_job is None else cron_job.spec
     return spec.get("schedule"), spec.get("timeZone")
-
-
-def _schedule_text(cron_job: ApiObject) -> str:
-    """Upstream: formatSchedule()."""
-    given: str = cron_job.spec.get("schedule") or ""
-    zone = cron_job.spec.get("timeZone")
-    if not zone or "TZ" in given:
-        return given
-    try:
-        time_zone(zone)
-    except UnknownTimeZone:
-        return given
-    return f"TZ={zone} {given}"
 
 
 def _note_success(status: CronJobStatus, job: ApiObject) -> None:
