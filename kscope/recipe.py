@@ -9,14 +9,19 @@ from typing import Final
 from engine.api_server.validation.kinds import KINDS
 
 # The API groups of the kinds that are played; other products have kinds of the same names.
-_GROUPS: Final = ("apps", "batch", "policy", r"(node|resource|scheduling|storage)\.k8s\.io")
+_GROUPS: Final = (
+    "apps",
+    "autoscaling",
+    "batch",
+    "policy",
+    r"(node|resource|scheduling|storage)\.k8s\.io",
+)
 # Kinds that are read as evidence and not played, with their groups.
 _EVIDENCE: Final = (
     "events",
     r"leases\.coordination\.k8s\.io",
     r"volumesnapshot(s|contents|classes)\.snapshot\.storage\.k8s\.io",
     r"(validating|mutating)webhookconfigurations\.admissionregistration\.k8s\.io",
-    r"horizontalpodautoscalers\.autoscaling",
     r"(nodepools|nodeclaims|provisioners)\.karpenter\.sh",
     r"machinedeployments\.cluster\.x-k8s\.io",
     r"(workloads|localqueues|clusterqueues)\.kueue\.x-k8s\.io",
@@ -30,8 +35,8 @@ items:
 {{end}}"""
 # Kinds that many clusters do not have.
 _NEWER: Final = frozenset(
-    ("CSIStorageCapacity", "DeviceClass", "PodGroup", "ResourceClaim", "ResourceClaimTemplate")
-    + ("ResourceSlice", "VolumeAttributesClass", "Workload")
+    ("CSIStorageCapacity", "DeviceClass", "DeviceTaintRule", "PodGroup", "ResourceClaim")
+    + ("ResourceClaimTemplate", "ResourceSlice", "VolumeAttributesClass", "Workload")
 )
 
 

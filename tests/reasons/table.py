@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from tests.reasons import objects, scheduling, storage
+from tests.reasons import automatic, objects, scheduling, storage
 from tests.reasons.case import Case
 
 
@@ -55,7 +55,7 @@ _OLDER: Final = (
     ),
 )
 
-CASES: Final = (*scheduling.CASES, *storage.CASES, *_OLDER, *objects.CASES)
+CASES: Final = (*scheduling.CASES, *storage.CASES, *_OLDER, *objects.CASES, *automatic.CASES)
 
 # Reasons without a case, and why.
 WITHOUT_CASE: Final = {
@@ -74,10 +74,22 @@ WITHOUT_CASE: Final = {
     ),
     "CalculateExpectedPodCountFailed": "About a budget whose pods have no scale: not a pod's reason.",
     "Failed": "A container waits for a Secret or a ConfigMap: its status names that.",
+    "FailedDelete": "An old Job of a CronJob that cannot be deleted: the CronJob goes on.",
+    "FailedGet": "A Job that a CronJob was to replace is gone: it is tried again at once.",
+    "FailedNeedsStart": "A schedule that is never due, up to v1.20; InvalidSchedule since.",
     "FailedPrepareDynamicResources": (
         "Needs a fault of a driver: tests/engine/plugins/dynamic_resources holds the answer, with claim and device."
     ),
     "FailedResourceClaimCreation": "A pod waits for a template: the Event names it.",
+    "FailedRescale": "Needs a fault of the API server; the condition AbleToScale says the same.",
+    "FailedUpdateStatus": "A status of an autoscaler that was written meanwhile: tried again.",
+    "MissSchedule": "A CronJob that starts too late; what was missed is a note of its answer.",
+    "TooManyMissedTimes": "A CronJob that was long suspended: it starts the newest Job.",
+    "UnParseableCronJobSchedule": "A schedule that the API server refuses.",
+    "UnexpectedJob": "A Job that names a CronJob as its controller: nothing waits for it.",
+    "UnknownTimeZone": "A time zone that the API server refuses.",
+    "UnparseableSchedule": "A schedule that the API server refuses.",
+    "UnsupportedSchedule": "A time zone in the schedule, which is obeyed all the same.",
     "FailedDaemonPod": "Says that a failed daemon pod is replaced.",
     "FileSystemResizeFailed": "The pod runs on with the old size; told with FailedMount otherwise.",
     "NodeNotReady": "Says that a node is not ready: its condition is a fact of the node.",

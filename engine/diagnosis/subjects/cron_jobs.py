@@ -72,7 +72,8 @@ def _unreadable(scene: Scene, cron_job: ApiObject, error: Exception) -> Cause:
     reasons = ("UnknownTimeZone",) if is_zone else ("UnparseableSchedule", "InvalidSchedule")
     event = scene.event(cron_job, *reasons)
     because = [fact(cron_job, ("spec", name), text)]
-    return cause(_CONTROLLER, text, because, why=verbatim(f"{error}."), event=event)
+    why = say("The controller says: {error}.", error=str(error))
+    return cause(_CONTROLLER, text, because, why=why, event=event)
 
 
 def _of_schedule(scene: Scene, cron_job: ApiObject, schedule: Schedule) -> Iterator[Cause]:
