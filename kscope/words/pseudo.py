@@ -20,6 +20,8 @@ _KEPT = re.compile(
     r"(\{\w*\}|</?\w+[^>]*>|%\(\w+\)[sd]|%[sd%]|&\w+;|\]\((?:\?[^()]*|[^()\s]+)\)|`[^`]+`)"
 )
 _EVERY = 3
+# Longer languages have more words, too, and lines break between them.
+_WORD = 10
 
 
 def pseudo(message: str) -> str:
@@ -29,7 +31,9 @@ def pseudo(message: str) -> str:
     parts = _KEPT.split(message)
     words = [part if place % 2 else part.translate(_ACCENTS) for place, part in enumerate(parts)]
     letters = sum(len(part) for part in parts[::2])
-    return f"{OPEN}{''.join(words)}{FILL * -(-letters // _EVERY)}{CLOSE}"
+    fill = FILL * -(-letters // _EVERY)
+    more = " ".join(fill[place : place + _WORD] for place in range(0, len(fill), _WORD))
+    return f"{OPEN}{''.join(words)}{more}{CLOSE}"
 
 
 def write_pseudo(templates: Path, folder: Path) -> None:

@@ -14,15 +14,11 @@ SEED = 1
 DEMOS = ("The GPU that no node has", "A sick cluster, as kubectl printed it")
 
 
-# The full walk still finds texts there that are cut.
-NOT_YET = ("film",)
-
-
 @pytest.mark.parametrize("demo", DEMOS)
 def test_pages_say_what_the_api_says(fresh_page: Page, demo: str) -> None:
     walker = Walker(fresh_page, SEED)
     run = play(fresh_page.request, demo, demos(fresh_page.request)[demo])
-    walker.walk_run(run, instants=2, without=NOT_YET)
+    walker.walk_run(run, instants=2)
     assert walker.report.frames > 0
     assert walker.report.findings == [], str(walker.report)
 

@@ -192,10 +192,6 @@ def test_every_text_is_in_a_catalogue(reader: Page, demo: str) -> None:
     assert found == {}, json.dumps(found, indent=1, ensure_ascii=False)
 
 
-# Pages that still cut texts at 390 px, in English as well, and one with long commands in its sentences.
-NOT_YET = ("film", "timeline", "pod", "connect")
-# The frame of a run's pages is 4 px wider than a phone in this language.
-NOT_YET_EITHER = "sideways"
 # A diagram has fixed places for its labels, and each is said by the state beside it.
 FIXED = "svg.dia > text"
 
@@ -205,8 +201,7 @@ def test_longer_words_have_room_on_a_phone(reader: Page) -> None:
     found = [
         f"{name}: {each['kind']}: {each['selector']}: {each['text'][:60]}"
         for name in opened(reader, DEMOS[0])
-        if name not in NOT_YET
         for each in reader.evaluate("window.walk.measure()")
-        if FIXED not in each["selector"] and each["kind"] != NOT_YET_EITHER
+        if FIXED not in each["selector"]
     ]
     assert found == [], "\n".join(found)

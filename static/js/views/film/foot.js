@@ -21,7 +21,7 @@ function Events({player}) {
   const events = withEvictors(model.run.events).slice(0, DRAWN_EVENTS);
   const isInside = step.isStill && step.phase !== "assume" && step.phase !== "reserve" && step.phase !== "permit";
   return html`
-    <section class="fm-events" aria-label=${gettext("Events")}><header><h2>${gettext("Events")}</h2><span class="mute">${isInside ? gettext("none while the cycle decides: this is inside one event") : gettext("newest first")}</span></header>
+    <section class="fm-events" aria-label=${gettext("Events")}><header><h2>${gettext("Events")}</h2><span class="mute" title=${isInside ? gettext("none while the cycle decides: this is inside one event") : gettext("newest first")}>${isInside ? gettext("none while the cycle decides: this is inside one event") : gettext("newest first")}</span></header>
       <ol tabindex="0" aria-label=${gettext("Events up to this step, newest first")}>${events.map((event) => {
         const {seq, at, kind, object, component} = event;
         return html`<li key=${seq} class=${seq === model.seq ? "now" : ""}><span class="num q">${seq}</span><span class="num t">${moment(at)}</span><span class="src" title=${author(component)}>${author(component)}</span><span class="o" title=${object}>${parseId(object ?? "").name}</span><span class="msg" title=${`${kind} ${eventText(event)}`}><b>${kind}</b> ${eventText(event)}</span></li>`;

@@ -11,6 +11,9 @@ const DRAWN = 300;
 const LANE_WIDTH = 680;
 const LETTER_WIDTH = 5.4;
 
+/** On a narrow axis a tick after this position would overlap the last one. */
+const NEAR_END = 0.7;
+
 /** The lanes of a pod's life on one axis of time, each with the time spent in it. */
 export function Life({session, id, record}) {
   const {seq, at} = session.model;
@@ -21,7 +24,7 @@ export function Life({session, id, record}) {
     <section class="life" data-picture=${gettext("Life of the pod")} aria-label=${gettext("Life of the pod")}>
       <div class="axis" aria-hidden="true">${ticksBetween(axis.from, axis.to).map(
         ({at: when, part, last}, i) => html`
-        <span key=${when} class=${last ? "now" : i % 2 === 1 ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>
+        <span key=${when} class=${last ? "now" : i % 2 === 1 || part > NEAR_END ? "opt" : ""} style=${`left:${(part * 100).toFixed(2)}%`}>
           ${last ? `${timeText(when)}${axis.to < at ? " →" : ""}` : tick(when, axis.to, axis.from)}</span>`,
       )}</div>
       ${axis.to < at && html`<p class="micro mute after">${gettext("Still running at {at}; the chart shows the time until it started.", {at: timeText(at)})}</p>`}
@@ -33,12 +36,12 @@ function Lane({lane, axis, at}) {
   const none = lane.slices.length === 0;
   return html`
     <div class=${`line${none ? " none" : ""}`}>
-      <span><${Mark} name=${lane.mark} family=${none ? "held" : lane.family} />${lane.title}</span>
+      <span title=${lane.title}><${Mark} name=${lane.mark} family=${none ? "held" : lane.family} /><span class="cut">${lane.title}</span></span>
       <div class=${`lane f-${lane.family}`}>${lane.slices.slice(-DRAWN).map(
         (slice) => html`
         <${Slice} key=${slice.from} lane=${lane} slice=${slice} axis=${axis} at=${at} />`,
       )}</div>
-      <span>${spent(lane, at)}</span>
+      <span class="cut" title=${spent(lane, at)}>${spent(lane, at)}</span>
     </div>`;
 }
 
