@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -133,14 +133,12 @@ class Walker:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.add_init_script(path=IN_PAGE)
 
-    def walk_run(self, run: Walked, instants: int, without: Collection[str] = ()) -> None:
-        """All pages of a run but those named in *without*, at *instants* of its events."""
+    def walk_run(self, run: Walked, instants: int) -> None:
+        """All pages of a run, at *instants* of its events."""
         history = History(self.page.request, run)
         dice = random.Random(f"{self.seed} {run.demo}")
         seqs = history.instants(instants, f"{self.seed} {run.demo} events")
         for place in places_of(history, seqs, dice):
-            if place.name in without:
-                continue
             before = len(self.report.findings)
             try:
                 self._walk_place(history, place, seqs, dice)
