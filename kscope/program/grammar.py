@@ -165,7 +165,16 @@ _COMMANDS: Final = (
     Command(
         "follow",
         (
-            *(*_CLUSTER, "profile", "namespace", "all-namespaces", "selector", "output", "json"),
+            *(
+                *_CLUSTER,
+                "read",
+                "profile",
+                "namespace",
+                "all-namespaces",
+                "selector",
+                "output",
+                "json",
+            ),
             *("server", "fork"),
         ),
     ),
