@@ -74,11 +74,13 @@ def test_the_timeline_stops_offering_more_at_its_end(page: Page) -> None:
     )
     page.goto(f"/runs/{run}/timeline/?as=table&seq=7")
     expect(page.get_by_text("7 shown")).to_be_visible(timeout=PATIENCE_MS)
-    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+    expect(page.get_by_role("button", name="Next")).to_have_count(0)
     page.goto(f"/runs/{run}/timeline/?as=table&seq=8")
-    page.get_by_role("button", name="Show more").click(timeout=PATIENCE_MS)
-    expect(page.get_by_text("8 shown")).to_be_visible()
-    expect(page.get_by_role("button", name="Show more")).to_have_count(0)
+    page.get_by_role("button", name="Next").click(timeout=PATIENCE_MS)
+    expect(page.get_by_text("page 2, 1 shown")).to_be_visible()
+    expect(page.get_by_role("button", name="Next")).to_be_disabled()
+    page.get_by_role("button", name="Previous").click()
+    expect(page.get_by_text("7 shown")).to_be_visible()
 
 
 def test_a_fork_begins_where_one_steps_to(page: Page, site: Site) -> None:

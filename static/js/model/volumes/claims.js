@@ -2,6 +2,7 @@ import {gettext} from "../../lib/words.js";
 import {troubleHealth} from "../health/operations.js";
 import {podHealth} from "../health/pod.js";
 import {byName} from "../shared/format.js";
+import {Ordered} from "../shared/ordered.js";
 import {isTerminating, lookOf} from "../shared/terminating.js";
 
 /**
@@ -77,10 +78,14 @@ export function userOf(users) {
 
 /** The claims and volumes of a run, how they refer to each other, and which pods use them. */
 export class Claims {
-  /** The ids of all claims. @type {Set<string>} */
+  /** The ids of all claims. @type {Ordered} */
   ids;
-  /** The ids of all volumes. @type {Set<string>} */
+  /** The ids of all volumes. @type {Ordered} */
   volumeIds;
+  /** The ids of claims that are not bound, or that something else is the matter with. @type {Ordered} */
+  open;
+  /** The claims as they are, by their ids. @type {Map<string, any>} */
+  known;
   /** Id of a claim → ids of the pods that use it. @type {Map<string, Set<string>>} */
   users;
   /** Namespace and name of a claim → names of the volumes whose claimRef names it. @type {Map<string, Set<string>>} */
@@ -97,30 +102,49 @@ export class Claims {
   }
 
   clear() {
-    this.ids = new Set();
-    this.volumeIds = new Set();
+    this.ids = new Ordered();
+    this.volumeIds = new Ordered();
+    this.open = new Ordered();
+    this.known = new Map();
     this.users = new Map();
     this.holders = new Map();
     this.namers = new Map();
-    this.order = null;
-    this.volumeOrder = null;
     this.#changed();
   }
 
   updateClaim(id, before, after) {
     this.#changed();
-    if (after) this.ids.add(id);
-    else this.ids.delete(id);
-    if (!before || !after) this.order = null;
+    if (after) {
+      this.ids.add(id);
+      this.known.set(id, after);
+    } else {
+      this.ids.delete(id);
+      this.known.delete(id);
+    }
     move(this.namers, before?.volume, after?.volume, id);
+    this.#sort(id);
   }
 
   updateVolume(id, before, after) {
     this.#changed();
     if (after) this.volumeIds.add(id);
     else this.volumeIds.delete(id);
-    if (!before || !after) this.volumeOrder = null;
-    move(this.holders, claimHeld(before), claimHeld(after), id.slice("volume/".length));
+    const keys = [claimHeld(before), claimHeld(after)];
+    move(this.holders, keys[0], keys[1], id.slice("volume/".length));
+    for (const key of keys) if (key !== undefined) this.#sort(`claim/${key}`);
+  }
+
+  /** Note whether a claim is open. */
+  #sort(id) {
+    const claim = this.known.get(id);
+    const isSettled =
+      claim?.phase === "Bound" &&
+      claim.volume &&
+      this.holder(id, claim) === claim.volume &&
+      !isTerminating(claim) &&
+      !claim.trouble;
+    if (claim && !isSettled) this.open.add(id);
+    else this.open.delete(id);
   }
 
   updateClass() {
@@ -161,16 +185,9 @@ export class Claims {
     return namers.sort(byName)[0] ?? null;
   }
 
-  /** All claims, in order of name. */
-  all() {
-    this.order ??= [...this.ids].sort(byName);
-    return this.order;
-  }
-
   /** All volumes, in order of name. */
   volumes() {
-    this.volumeOrder ??= [...this.volumeIds].sort(byName);
-    return this.volumeOrder;
+    return this.volumeIds.list;
   }
 
   /** See claimState. */
@@ -205,22 +222,17 @@ export class Claims {
   }
 
   /** Unfinished claims and those with a volume that fails, then bound ones, each by name. */
-  first({entities, nodes}, limit) {
-    const failing = nodes.troubles();
-    const open = [];
+  first({nodes}, limit) {
+    const failing = [...nodes.troubles().keys()].flatMap((name) => [...(this.namers.get(name) ?? [])]);
+    const first = new Set([...this.open.list.slice(0, limit), ...failing]);
+    const open = [...first].sort(byName).slice(0, limit);
+    if (open.length === limit) return open;
     const bound = [];
-    for (const id of this.all()) {
-      const claim = entities.get(id);
-      const settled =
-        this.state(id, claim, entities) === "bound" &&
-        !isTerminating(claim) &&
-        !claim.trouble &&
-        !failing.has(claim.volume);
-      const list = settled ? bound : open;
-      if (list.length < limit) list.push(id);
-      if (open.length >= limit) break;
+    for (const id of this.ids.list) {
+      if (open.length + bound.length >= limit) break;
+      if (!first.has(id)) bound.push(id);
     }
-    return [...open, ...bound].slice(0, limit);
+    return [...open, ...bound];
   }
 }
 

@@ -127,14 +127,24 @@ function whyLine(session, lane, id, pod) {
   return newest ? `${newest.kind} · ${eventText(newest)}` : "";
 }
 
+/** The height of a claim in pixels, at least. */
+const CLAIM_ROW = 40;
+
 function ClaimLane({session}) {
+  return session.model.claims.size === 0 ? null : html`<${SomeClaims} session=${session} />`;
+}
+
+function SomeClaims({session}) {
   const {claims} = session.model;
-  if (claims.size === 0) return null;
+  /** @type {{current: any}} */
+  const lane = useRef(null);
+  const shown = Math.min(DRAWN, claims.size);
+  const most = Math.min(shown, useRowsInSight(lane, CLAIM_ROW));
   return html`
-    <section class="lane claims" aria-label=${gettext("Claims, {size}", {size: claims.size})}>
+    <section class="lane claims" ref=${lane} aria-label=${gettext("Claims, {size}", {size: claims.size})}>
       <header><${Mark} name="pending" family="clock" /><h3><a href=${volumesHref(session)}>${gettext("Claims")}</a></h3><span class="n">${count(claims.size)}</span>
         <span class="key">${gettext("provision · bind · use")}</span></header>
-      <ol>${claims.first(session.model, DRAWN).map((id) => html`<li key=${id}><${ClaimItem} session=${session} id=${id} /></li>`)}</ol>
+      <ol style=${`padding-bottom:${(shown - most) * CLAIM_ROW}px`}>${claims.first(session.model, most).map((id) => html`<li key=${id}><${ClaimItem} session=${session} id=${id} /></li>`)}</ol>
       ${claims.size > DRAWN && html`<p class="more micro mute">${gettext("and {size} more", {size: count(claims.size - DRAWN)})}</p>`}
     </section>`;
 }

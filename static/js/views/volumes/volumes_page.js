@@ -12,6 +12,7 @@ import {Pager} from "../shared/pager.js";
 import {podHref} from "../shared/links.js";
 import {Mark, Name} from "../shared/mark.js";
 import {Term} from "../shared/term.js";
+import {Unchanged} from "../shared/unchanged.js";
 import {RowsMissing, SortHead} from "../shared/window.js";
 import {Selected} from "./chosen_volume.js";
 
@@ -41,7 +42,6 @@ function Body({session, chosen, candidates, list}) {
   const {text, kind} = list.shown;
   const {counts} = held;
   const all = Object.values(counts).reduce((sum, each) => sum + each, 0);
-  const chains = chainsThere(held, session.model);
   const shown = pagesOf(held, PAGE);
   const pick = (found) => {
     list.stay();
@@ -49,7 +49,7 @@ function Body({session, chosen, candidates, list}) {
   };
   return html`
     <main class="page volumespage" aria-busy=${rows.isLate.value}>
-      <div class="pagehead"><h1>${gettext("Volumes")}</h1><span class="small mute num" role="status">${shownWords(held, shown, chains.length)}</span>
+      <div class="pagehead"><h1>${gettext("Volumes")}</h1><span class="small mute num" role="status">${shownWords(held, shown)}</span>
         <ul class="legend">${LEGEND.map(([mark, family, words]) => html`<li key=${words}><${Mark} name=${mark} family=${family} />${words === "half-bound" ? html`<${Term} word="half-bound">${words}<//>` : words}</li>`)}</ul>
         <div class="seg" role="group" aria-label=${gettext("Rows to show")}>${KINDS.map(
           ([key, words]) => html`
@@ -57,8 +57,8 @@ function Body({session, chosen, candidates, list}) {
         )}</div>
         <input class="pick" type="search" aria-label=${gettext("Name of a claim, volume or class")} placeholder=${gettext("find")} value=${text}
           onInput=${(event) => list.find(event.target.value)} /></div>
-      ${chains.length > 0 && html`<${Table} session=${session} rows=${chains} id=${id} pick=${pick} list=${list} />`}
-      ${chains.length === 0 && html`<p class="small mute">${nothing(held.total, {kind, text})}</p>`}
+      ${held.rows.length > 0 && html`<${Table} session=${session} held=${held} id=${id} pick=${pick} list=${list} />`}
+      ${held.rows.length === 0 && html`<p class="small mute">${nothing(held.total, {kind, text})}</p>`}
       ${shown.pages > 1 && html`<${Pager} shown=${shown} go=${(page) => list.turnTo(page)} />`}
       <${Selected} session=${session} chosen=${chosen} candidates=${candidates} pick=${pick} />
     </main>`;
@@ -69,13 +69,13 @@ function chainsThere(held, {claims, entities}) {
   return held.rows.map(({id}) => chainOf(id, claims, entities)).filter((chain) => chain !== null);
 }
 
-function shownWords({found, total}, {page, pages}, shown) {
+function shownWords({found, total, rows}, {page, pages}) {
   if (pages > 1)
     return ngettext(
       "{shown} of {count} row shown, page {page} of {pages}",
       "{shown} of {count} rows shown, page {page} of {pages}",
       found,
-      {shown: count(shown), page: count(page + 1), pages: count(pages)},
+      {shown: count(rows.length), page: count(page + 1), pages: count(pages)},
     );
   if (found === total) return ngettext("{count} row", "{count} rows", found);
   return ngettext("{found} of {count} rows", "{found} of {count} rows", total, {found: count(found)});
@@ -86,8 +86,7 @@ function nothing(total, {kind, text}) {
   return text ? gettext("No name contains this text.") : gettext("No claim or volume is {kind}.", {kind});
 }
 
-function Table({session, rows, id, pick, list}) {
-  const lengths = spans(rows);
+function Table({session, held, id, pick, list}) {
   const heads = {chosen: list.shown, usual: "class", set: (changes) => list.sortBy(changes)};
   return html`
     <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Claims and volumes")}>
@@ -95,58 +94,75 @@ function Table({session, rows, id, pick, list}) {
           <col style="width:20%" /><col style="width:3.4%" /><col style="width:13%" /><col style="width:3.4%" /><col /></colgroup>
         <thead><tr><th scope="col">${gettext("Pod")}</th><td></td><${SortHead} by="claim" ...${heads}>${gettext("Claim")}<//><td></td><${SortHead} by="volume" ...${heads}>${gettext("Volume")}<//><td></td>
           <${SortHead} by="class" ...${heads}>${gettext("Class")}<//><td></td><th scope="col">${gettext("Node")}</th></tr></thead>
-        <tbody>${rows.map((row, i) => html`<${Chain} key=${row.key} session=${session} row=${row} span=${lengths[i]} selected=${isOf(row, id)} pick=${pick} />`)}</tbody>
+        <${Rows} session=${session} held=${held} id=${id} pick=${pick} />
       </table></div>`;
 }
 
-function Chain({session, row, span, selected, pick}) {
-  const {entities, claims} = session.model;
-  const claim = row.claimId && entities.get(row.claimId);
-  const volume = row.volumeId && entities.get(row.volumeId);
-  const users = row.claimId ? claims.usersOf(row.claimId, entities) : [];
-  const user = userOf(users);
-  const place = placeOf(user?.[1], user && podHealth(...user, session.model), claim, volume);
+function Rows({session, held, id, pick}) {
+  const rows = chainsThere(held, session.model);
+  const lengths = spans(rows);
+  return html`<tbody>${rows.map((row, i) => html`<${Unchanged} key=${row.key} draw=${Chain} session=${session} row=${row} span=${lengths[i]} selected=${isOf(row, id)} pick=${pick} ...${partsOf(row, session.model)} />`)}</tbody>`;
+}
+
+/** What is drawn of a chain: its claim, volume and class, the pod that uses it, and the health of each. */
+function partsOf({claimId, volumeId, className}, model) {
+  const {entities, claims} = model;
+  const users = claimId ? claims.usersOf(claimId, entities) : [];
+  const [userId, user] = userOf(users) ?? [];
+  return {
+    claim: entities.get(claimId),
+    volume: entities.get(volumeId),
+    storageClass: entities.get(`class/${className}`),
+    users: users.length,
+    userId,
+    user,
+    userHealth: userId && podHealth(userId, user, model),
+    claimHealth: claimId && healthOf(claimId, model),
+    volumeHealth: volumeId && healthOf(volumeId, model),
+  };
+}
+
+function Chain({session, row, span, selected, pick, claim, volume, storageClass, users, userId, ...others}) {
+  const {user, userHealth, claimHealth, volumeHealth} = others;
+  const place = placeOf(user, userHealth, claim, volume);
   const link = linkLook(row, claim, volume);
   return html`
     <tr class=${selected ? "sel" : ""}>
-      <td>${claim && html`<${User} session=${session} users=${users} />`}</td>
-      <td>${users.length > 0 && html`<${Line} look="plain" words=${gettext("uses")} />`}</td>
-      <td><${Side} session=${session} id=${row.claimId} ghost=${row.claimGhost} selected=${selected} pick=${pick} size=${claim?.request} /></td>
+      <td>${claim && html`<${User} session=${session} id=${userId} health=${userHealth} users=${users} />`}</td>
+      <td>${users > 0 && html`<${Line} look="plain" words=${gettext("uses")} />`}</td>
+      <td><${Side} id=${row.claimId} health=${claimHealth} ghost=${row.claimGhost} selected=${selected} pick=${pick} size=${claim?.request} /></td>
       <td>${link && html`<${Line} look=${link} words=${LINK_WORDS[link]} />`}</td>
-      <td><${Side} session=${session} id=${row.volumeId} ghost=${row.volumeGhost} selected=${selected} pick=${pick} size=${volume?.capacity} /></td>
+      <td><${Side} id=${row.volumeId} health=${volumeHealth} ghost=${row.volumeGhost} selected=${selected} pick=${pick} size=${volume?.capacity} /></td>
       <td>${row.className && html`<${Line} look=${volume ? "plain" : "waits"} words=${gettext("class")} />`}</td>
-      ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${entities.get(`class/${row.className}`)} span=${span} /></td>`}
+      ${span > 0 && html`<td class="cls" rowspan=${span}><${ClassBox} name=${row.className} found=${storageClass} span=${span} /></td>`}
       <td>${place && html`<${Line} look=${place.dashed ? "waits" : "plain"} words=${place.words} />`}</td>
       <td>${place && html`<${Place} place=${place} />`}</td>
     </tr>`;
 }
 
 /** The pod that uses a claim; of several, see userOf. */
-function User({session, users}) {
-  if (users.length === 0)
+function User({session, id, health, users}) {
+  if (users === 0)
     return html`<span class="cellbox empty"><span class="cut">${gettext("no pod uses it")}</span></span>`;
-  const [id, pod] = userOf(users);
   const {namespace, name} = parseId(id);
-  const {mark, family, detail} = podHealth(id, pod, session.model);
+  const {mark, family, detail} = health;
   const label = listText(
-    [
-      `${namespace}/${name}`,
-      users.length > 1 && ngettext("and {count} more", "and {count} more", users.length - 1),
-      detail,
-    ].filter(Boolean),
+    [`${namespace}/${name}`, users > 1 && ngettext("and {count} more", "and {count} more", users - 1), detail].filter(
+      Boolean,
+    ),
   );
   return html`
     <a class="cellbox" href=${podHref(session, `${namespace}/${name}`)} aria-label=${label} title=${label}><${Mark} name=${mark} family=${family} />
       <${Name} namespace=${namespace} name=${name} untitled />${" "}
-      ${users.length > 1 && html`<span class="val">${ngettext("and {count} more", "and {count} more", users.length - 1)}</span>`}</a>`;
+      ${users > 1 && html`<span class="val">${ngettext("and {count} more", "and {count} more", users - 1)}</span>`}</a>`;
 }
 
 /** A claim or volume that can be selected, or the text in its place. */
-function Side({session, id, ghost, size, selected, pick}) {
-  if (!id || !session.model.entities.has(id))
+function Side({id, health, ghost, size, selected, pick}) {
+  if (!id)
     return ghost ? html`<span class="cellbox empty" title=${ghost}><span class="cut">${ghost}</span></span>` : null;
   const {namespace, name} = parseId(id);
-  const {mark, family, detail} = healthOf(id, session.model);
+  const {mark, family, detail} = health;
   const words = listText([parseId(id).key, size && bytes(size), detail].filter(Boolean));
   return html`
     <button class="cellbox" aria-pressed=${String(selected)} aria-label=${words} title=${words} onClick=${() => pick(id)}>
