@@ -214,7 +214,7 @@ def _watched(stack: Servers) -> Iterator[_Watch]:
     }
 
     def look() -> None:
-        while not is_over.wait(0.1):
+        while not is_over.wait(0.5):
             watch.look(roots(), before)
 
     def ask() -> None:

@@ -8,6 +8,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from engine.api_server.validation.report import Report
+from engine.input.assumed.classes import absent_classes
+from engine.input.assumed.namespaces import absent_namespaces
 from engine.input.assumed.nodes import absent_nodes
 from engine.input.assumed.placeholder import FILE as ASSUMED
 from engine.input.assumed.questions import questions_of
@@ -227,7 +229,8 @@ class Assembly:
             kept = [one.manifest for one in result.kept_aside]
             storage = Storage(result.manifests, kept)
             nodes = absent_nodes(result.manifests, kinds_are_left_out=bool(self._options.kinds))
-            found = [*nodes, *storage.placeholders()]
+            found = [*nodes, *storage.placeholders(), *absent_classes(result.manifests)]
+            found += absent_namespaces(result.manifests)
             if found:
                 self._add_all(ASSUMED, [each.manifest for each in found])
             snapshots = list(storage.absent_snapshots())

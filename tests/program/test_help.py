@@ -14,8 +14,7 @@ from tests.program.transcripts import stdout_of
 HELPS = ROOT / "kscope" / "program" / "helps"
 # What the design has and the program has not yet.
 NOT_YET = {
-    "help": [
-    ],
+    "help": [],
     "kscope": [],
     "help-why": [],
 }

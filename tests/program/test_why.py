@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 from kscope.program.asking.why.text import _GOING_ON, _joined
 from tests.program.asked import ROOT, SCENARIOS, Program
@@ -104,3 +105,16 @@ def test_every_pattern_that_goes_on_is_one_of_the_engine() -> None:
         )
     )
     assert all(f'"{pattern}"' in source for pattern in _GOING_ON)
+
+
+def test_an_answer_names_what_it_assumes(kscope: Program, tmp_path: Path) -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop, uid: u}\n"
+        "spec: {nodeName: gone, containers: [{name: c}]}\nstatus: {phase: Running}\n"
+    )
+    (tmp_path / "pod.yaml").write_text(text)
+    said = kscope("why", str(tmp_path / "pod.yaml"), "pod/a")
+    assert any(line.startswith("assumed    Node gone is not in these files") for line in said.lines)
+    itself = kscope("why", str(tmp_path / "pod.yaml"), "node/gone")
+    assert itself.lines[0].startswith("Node gone is not in these files, so nothing is known of it")
+    assert "simulated" not in itself.out

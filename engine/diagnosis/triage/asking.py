@@ -32,10 +32,13 @@ from engine.diagnosis.triage.stuck.told import PATIENCE_SECONDS
 from engine.diagnosis.triage.triage import ask
 from engine.diagnosis.why import ASKED, diagnosis_of
 from engine.framework.explaining.case import listed
+from engine.input.assumed.placeholder import placeholder_sentence
 from engine.kernel.sentences import NOTHING, enumerated, say, together, unstopped
 from engine.objects.manifest_parts import items, section, wanted_pods
 from engine.objects.objects import Manifest, PersistentVolumeClaim, Pod
 
+# The state of an object that the files do not hold.
+ASSUMED: Final = "assumed"
 # In larger clusters a minute takes minutes, and forks are given up before a second has passed in
 # them: each pod is good for some thirty steps.
 _MOST_PODS_PLAYED: Final = 2_000
@@ -60,6 +63,8 @@ def explain_as_it_stands(
     raw = evidence.find(kind, key)
     if raw is None:
         return None
+    if sentence := placeholder_sentence(raw):
+        return _assumed_alone(cluster, evidence, raw, sentence)
     asked = ask(cluster, evidence, tries_changes=tries_changes)
     found = asked.causes.groups
     naming = sorted(_naming(evidence, raw, found), key=lambda place: _is_aside(raw, found[place]))
@@ -104,6 +109,19 @@ def explain_as_it_stands(
         is_played=is_played,
     )
     return _with_assumed(evidence, raw, answer)
+
+
+def _assumed_alone(cluster: Cluster, evidence: Evidence, raw: Manifest, why: str) -> Answer:
+    """The answer about an object that the files do not hold: nothing follows from what is assumed."""
+    kind, key = raw["kind"], key_of(raw)
+    sentence = say(
+        "{kind} {key} is not in these files, so nothing is known of it but what names it.",
+        kind=kind,
+        key=key,
+    )
+    diagnosis = diagnosis_of(cluster, kind, key, ASSUMED, sentence)
+    facts = facts_of(evidence, raw)
+    return Answer(instant=evidence.instant, facts=facts, diagnosis=diagnosis, assumed=(why,))
 
 
 def _with_assumed(evidence: Evidence, raw: Manifest, answer: Answer) -> Answer:

@@ -19,6 +19,7 @@ from engine.diagnosis.triage.stuck.controllers import KINDS as WORKLOADS
 from engine.diagnosis.triage.stuck.controllers import ready_pods
 from engine.diagnosis.triage.stuck.inferred import sources
 from engine.diagnosis.triage.stuck.told import container_statuses
+from engine.input.assumed.placeholder import placeholder_sentence
 from engine.kernel.sentences import (
     NOTHING,
     Argument,
@@ -96,7 +97,10 @@ class ObservedFact:
 
 
 def facts_of(evidence: Evidence, raw: Manifest) -> tuple[ObservedFact, ...]:
-    """What the files say of the object itself, as it stood."""
+    """What the files say of the object itself, as it stood; of one that is assumed, nothing."""
+    if placeholder_sentence(raw):
+        text = say("not in these files: whatever is said of it is assumed")
+        return (ObservedFact(text, "", _FILES),)
     return tuple(
         each if each.at or each.source == _FILES else replace(each, at=evidence.instant)
         for each in _facts(evidence, raw)

@@ -15,6 +15,7 @@ _PROVISIONERS: Final = (
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
 )
+_MADE_BY: Final = "pv.kubernetes.io/provisioned-by"
 _SELECTED: Final = "volume.kubernetes.io/selected-node"
 _BOUND: Final = "Bound"
 _ENDED: Final = ("Succeeded", "Failed")
@@ -163,6 +164,27 @@ class Storage:
                 "metadata": {"name": name},
                 "provisioner": provisioner,
                 "volumeBindingMode": "WaitForFirstConsumer" if waits else "Immediate",
+            }
+            yield assumed(manifest, sentence)
+        yield from self._classes_of_volumes()
+
+    def _classes_of_volumes(self) -> Iterator[Placeholder]:
+        """The classes from which drivers have made volumes: their claims may ask for more."""
+        for key, volume in self.volumes.items():
+            name = str(section(volume, "spec").get("storageClassName") or "")
+            driver = section(volume, "metadata", "annotations").get(_MADE_BY)
+            if not name or not driver or name in self.classes:
+                continue
+            self.classes[name] = {}
+            sentence = (
+                f"StorageClass {name} is not in these files; it is assumed to be there with the provisioner "
+                f"{driver}, which has made PersistentVolume {key} from it."
+            )
+            manifest: Manifest = {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "StorageClass",
+                "metadata": {"name": name},
+                "provisioner": str(driver),
             }
             yield assumed(manifest, sentence)
 

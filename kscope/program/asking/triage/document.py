@@ -78,6 +78,7 @@ def _group(triaged: Triaged, group: Group) -> dict[str, Any]:
             for each in group.nodes_by_reason
         ],
         "because": list(group.because),
+        "assumed": list(group.assumed),
         "conclusion": group.conclusion or None,
     }
 

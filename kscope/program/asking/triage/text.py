@@ -182,6 +182,7 @@ class _Card:
         self._because()
         self._observed()
         self._simulated()
+        self._assumed()
         self._tried()
         self._next()
 
@@ -255,6 +256,11 @@ class _Card:
         pods = len(self._group.pods)
         who = f"all {pods} pods" if count == pods else f"{count} of {pods} pods"
         self._labelled("simulated", f"{message} ({who})" if pods > 1 else message)
+
+    def _assumed(self) -> None:
+        """The placeholders that the cause rests on."""
+        for place, sentence in enumerate(self._group.assumed):
+            self._paper.paragraph(sentence, first=_LABEL.format("" if place else "assumed"))
 
     def _tried(self) -> None:
         lines = [_tried_line(each) for each in self._group.changes]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from engine.diagnosis.report import Cause, Check
 from engine.diagnosis.triage.answer import Help
+from engine.diagnosis.triage.asking import ASSUMED
 from engine.framework.explaining.amounts import format_amount
 from engine.kernel.sentences import Listed, Sentence
 from engine.objects.manifest_parts import section
@@ -58,9 +59,9 @@ def write_why(paper: Paper, explained: Explained) -> None:
     paper.line()
     _observed(paper, explained)
     _simulated(paper, explained)
+    _assumed(paper, explained)
     _evidence(paper, explained)
     _tried(paper, explained)
-    _assumed(paper, explained)
     _unseen(paper, explained)
     if not explained.is_stuck:
         paper.line()
@@ -75,6 +76,8 @@ def headline(explained: Explained) -> str:
     answer, blind = explained.answer, explained.blind
     if blind is not None:
         return blind_headline(explained, blind)
+    if answer.diagnosis.state == ASSUMED:
+        return answer.sentence
     what = f"{explained.found.kind.lower()} {explained.found.key}"
     node = _node(explained)
     if not explained.is_stuck:
@@ -147,6 +150,8 @@ def sign_of(explained: Explained) -> str:
     """Whether observed and simulated agree."""
     if explained.answer.contradicts:
         return CONTRADICT
+    if explained.answer.diagnosis.state == ASSUMED:
+        return EMPTY
     is_told = tells(explained.evidence, explained.found.kind, explained.found.key)
     return AGREE if is_told or not explained.is_stuck else EMPTY
 
@@ -162,6 +167,8 @@ def _observed(paper: Paper, explained: Explained) -> None:
 
 def _simulated(paper: Paper, explained: Explained) -> None:
     answer = explained.answer
+    if answer.diagnosis.state == ASSUMED:
+        return
     said = explained.message if explained.is_stuck else ""
     text = said or answer.predicted or answer.sentence
     paper.paragraph(text, first=_LABEL.format("simulated"))
@@ -172,6 +179,12 @@ def _simulated(paper: Paper, explained: Explained) -> None:
         paper.paragraph(rest, first=_LABEL.format(""))
     elif not explained.is_stuck and not explained.at:
         paper.line(_LABEL.format("") + "They agree.")
+
+
+def _assumed(paper: Paper, explained: Explained) -> None:
+    """The placeholders that the answer rests on."""
+    for place, each in enumerate(explained.answer.assumed):
+        paper.paragraph(each, first=_LABEL.format("" if place else "assumed"))
 
 
 # -- the evidence ------------------------------------------------------------------------------------
@@ -294,14 +307,6 @@ def change_words(helps: Help) -> str:
 
 
 # -- what the answer rests on -------------------------------------------------------------------------
-
-
-def _assumed(paper: Paper, explained: Explained) -> None:
-    """The objects that are named and were not there to be read."""
-    if explained.answer.assumed:
-        paper.line()
-    for sentence in explained.answer.assumed:
-        paper.paragraph(sentence, first=_LABEL.format("assumed"))
 
 
 def _unseen(paper: Paper, explained: Explained) -> None:

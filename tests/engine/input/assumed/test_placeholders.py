@@ -190,3 +190,71 @@ def test_filters_let_in_what_they_name() -> None:
         loaded = load_files([("a.json", text.encode())], options=read(given))
         mine = [one.manifest["kind"] for one in loaded.objects if one.origin.file == "a.json"]
         assert mine == kinds, given
+
+
+def test_a_class_of_admitted_pods_is_assumed() -> None:
+    admitted = pod("a", nodeName="n1", priorityClassName="high", priority=1000)
+    loaded = load(node("n1"), admitted)
+    assert assumed(loaded) == ["PriorityClass high"]
+    assert "to have the value 1,000, which the one pod of it has" in loaded.placeholders[0].sentence
+    # So a workload can make its pods again.
+    cluster = Cluster.create(Scenario.from_load(loaded, name="a"))
+    assert cluster.store.get("PriorityClass", "high").raw["value"] == 1000
+
+
+def test_a_runtime_class_keeps_the_overhead_of_its_pods() -> None:
+    overhead = {"cpu": "250m"}
+    loaded = load(node("n1"), pod("a", nodeName="n1", runtimeClassName="kata", overhead=overhead))
+    assert assumed(loaded) == ["RuntimeClass kata"]
+    assert loaded.placeholders[0].manifest["overhead"] == {"podFixed": overhead}
+
+
+def test_classes_of_the_system_need_no_placeholder() -> None:
+    critical = pod(
+        "a", nodeName="n1", priorityClassName="system-node-critical", priority=2000001000
+    )
+    assert assumed(load(node("n1"), critical)) == []
+
+
+def test_the_class_of_a_made_volume_is_assumed() -> None:
+    volume: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {
+            "name": "pv-9",
+            "annotations": {"pv.kubernetes.io/provisioned-by": "pd.csi.storage.gke.io"},
+        },
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "slow",
+            "csi": {"driver": "pd.csi.storage.gke.io", "volumeHandle": "h"},
+        },
+        "status": {"phase": "Available"},
+    }
+    loaded = load(node("n1"), volume)
+    assert assumed(loaded) == ["StorageClass slow"]
+    assert loaded.placeholders[0].manifest["provisioner"] == "pd.csi.storage.gke.io"
+
+
+def test_a_namespace_is_assumed_where_labels_count() -> None:
+    running = pod("a", nodeName="n1")
+    assert assumed(load(node("n1"), running)) == []
+    selector = {"matchLabels": {"team": "a"}}
+    term = {"topologyKey": "zone", "labelSelector": {}, "namespaceSelector": selector}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    loaded = load(node("n1"), running, pod("b", affinity=apart))
+    assert assumed(loaded) == ["Namespace shop"]
+    assert "Of its labels only its name is known" in loaded.placeholders[0].sentence
+
+
+def test_why_says_nothing_of_an_assumed_object() -> None:
+    loaded = load(node("n1"), BOUND)
+    cluster = Cluster.create(Scenario.from_load(loaded, name="a"))
+    answer = explain_as_it_stands(cluster, Evidence.of(loaded), "PersistentVolume", "pv-1")
+    assert answer is not None
+    assert answer.diagnosis.state == "assumed"
+    assert [str(each) for each in answer.observed] == [
+        "not in these files: whatever is said of it is assumed"
+    ]
+    assert "PersistentVolumeClaim shop/data is bound to it" in answer.assumed[0]
