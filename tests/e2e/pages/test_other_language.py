@@ -62,7 +62,9 @@ NAMES = {
         *("PV", "PVC", "RWO", "ROX", "RWX", "RWOP", "CSV", "JSON", "NDJSON", "YAML", "rv", "POST"),
     ),
     "what becomes of released volumes": ("Delete", "Recycle", "Retain"),
-    "what one types as an example": ("Gate", "Other", "pod", "shop", "web", "node"),
+    "what one types as an example": (
+        *("Gate", "Other", "true", "false", "pod", "shop", "web", "node"),
+    ),
 }
 # Functions, fields and kinds: AssumePod, spec.volumeName.
 _CODE = re.compile(r"\b[A-Za-z][a-z]+(?:[A-Z][a-z]*)+\b|\b\w+\.\w+[\w.]*|\b\d\S*")
