@@ -76,12 +76,12 @@ function Plot({told, one}) {
   return html`
     <svg data-picture="What if" viewBox=${`0 0 ${WIDE} ${TALL}`} aria-hidden="true">
       ${grid.map((total) => html`<g key=${total}><line x1=${BOX.left} x2=${BOX.left + BOX.width} y1=${y(total)} y2=${y(total)} class="grid" /><text x=${BOX.left - 6} y=${y(total) + 3} class="last">${total}</text></g>`)}
-      ${marks.map(({amount}) => html`<text key=${amount} x=${x(amount)} y=${TALL - 2} class="mid">${amountText(told.resource, amount)}</text>`)}
+      ${marks.map(({amount}, place) => html`<text key=${amount} x=${x(amount)} y=${TALL - 2} class=${place === marks.length - 1 ? "last" : "mid"}>${amountText(told.resource, amount)}</text>`)}
       ${drawn.lines.map(
         (
           line,
         ) => html`<g key=${line.nodes[0]} class=${line.isBest ? "first" : ""}><path d=${`M${line.points.map(([amount, total]) => `${x(amount).toFixed(1)} ${y(total).toFixed(1)}`).join("L")}`} class="c" />
-        <text x=${x(line.points[0][0]) + 4} y=${y(line.points[0][1]) + (line.isBest ? -5 : 12)}>${cutName(lineName(line), 40)}</text></g>`,
+        <text x=${x(line.points.at(-1)[0]) + 5} y=${y(line.points.at(-1)[1]) + 3}>${cutName(lineName(line), 40)}</text></g>`,
       )}
       <line x1=${x(one.amount)} x2=${x(one.amount)} y1="4" y2=${TALL - 14} class="at" />
       ${(best ?? []).map(({node, total}) => html`<circle key=${node} cx=${x(one.amount)} cy=${y(total)} r="4" class=${one.tied.includes(node) ? "best" : ""} />`)}
