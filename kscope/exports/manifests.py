@@ -55,7 +55,6 @@ def portable(manifest: Manifest) -> Manifest:
 def _document(manifest: Manifest) -> bytes:
     # YAML knows texts only, and none that remember their pattern.
     plain = orjson.loads(orjson.dumps(manifest))
-    text: str = yaml.dump(
-        plain, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=1_000
-    )
+    # Sorted, as kubectl does it: a database has an order of its own.
+    text: str = yaml.dump(plain, Dumper=yaml.CSafeDumper, allow_unicode=True, width=1_000)
     return text.encode()

@@ -3,7 +3,10 @@
 The cluster has a marker in each such value, so that any answer can be searched for it.
 """
 
+import gzip
+import io
 import json
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -180,11 +183,27 @@ def _queries(route: str, run: Run) -> tuple[str, ...]:
         return ("", "?format=yaml", f"?seq={run.head_seq - 1}")
     if route.endswith("/events/"):
         return ("", "?format=ndjson", "?format=csv")
+    if route.endswith("/export/"):
+        forms = ("ndjson", "csv", "perfetto", "otlp", "openmetrics", "events", "yaml")
+        past = f"?format=yaml&seq={run.head_seq - 1}"
+        diagram = "?format=mermaid&pod=default/web"
+        return ("", "?history=1", past, diagram, *(f"?format={each}" for each in forms))
     return (f"?with={run.pk}",) if "compare" in route else ("",)
 
 
 def _text(answer: Any) -> str:
-    return (async_to_sync(_joined)(answer) if answer.streaming else answer.content).decode()
+    data = async_to_sync(_joined)(answer) if answer.streaming else answer.content
+    return _plain(data).decode("utf-8", "replace")
+
+
+def _plain(data: bytes) -> bytes:
+    """What is packed, unpacked."""
+    if data.startswith(b"\x1f\x8b"):
+        return gzip.decompress(data)
+    if data.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return b"\n".join(archive.read(name) for name in archive.namelist())
+    return data
 
 
 async def _joined(answer: Any) -> bytes:
@@ -193,7 +212,7 @@ async def _joined(answer: Any) -> bytes:
 
 OBJECT_ROUTE = "objects/<path:entity>/"
 # Where who may change the run is shown them, and nowhere else: so the next test says.
-PLACES = (OBJECT_ROUTE, "commands/")
+PLACES = (OBJECT_ROUTE, "commands/", "export/")
 
 
 def test_no_answer_shows_such_values_to_readers(run: Run, reader: User) -> None:
@@ -210,9 +229,12 @@ def test_those_allowed_to_change_see_hidden_values(run: Run, owner: User) -> Non
     places = {path.split("?")[0] for path, text in shown.items() if HUSH in text}
     root = f"/api/v1/runs/{run.pk}"
     wanted = {f"{root}/objects/{one}/" for one in OBJECTS[:-1]}
-    assert wanted | {f"{root}/commands/"} <= places
+    assert wanted | {f"{root}/commands/", f"{root}/export/"} <= places
     # Events, states and what is computed from them hold none for anybody.
-    assert all("/objects/" in path or path.endswith("/commands/") for path in places)
+    ends = ("/commands/", "/export/")
+    assert all("/objects/" in path or path.endswith(ends) for path in places)
+    exported = {path for path, text in shown.items() if HUSH in text and "/export/" in path}
+    assert all("format=yaml" in path or "format=" not in path for path in exported)
 
 
 def test_a_token_that_only_reads_shows_none(run: Run, owner: User) -> None:

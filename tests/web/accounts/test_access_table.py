@@ -177,6 +177,7 @@ RULES = {
     "api/v1/scenarios/<int:scenario_id>/": Rule(GET="readers", PATCH="changers", DELETE="changers"),
     "api/v1/runs/<int:run_id>/drawing/": READ,
     "api/v1/runs/<int:run_id>/rows/<str:kind>/": READ,
+    "api/v1/runs/<int:run_id>/export/": READ,
 }
 # Bodies that a serializer takes, where one is needed to get as far as the rule.
 BODIES: dict[str, Any] = {

@@ -49,7 +49,7 @@ def answer_export(request: Request, screen: Screen) -> int:
                 source = read(request, screen, wanted.sources)
                 said, status = export_played(request, screen, source, wanted.pod, output)
     except ExportError as error:
-        raise ProgramError(str(error), helps=_pod_helps(request, wanted)) from error
+        raise ProgramError(str(error)) from error
     if wanted.target != STDIN:
         screen.did(f"wrote {wanted.target} ({said}; {size_text(output.size)})")
     return status
@@ -73,6 +73,9 @@ def _wanted(request: Request) -> Wanted:
     if runs and len(sources) > 1:
         raise ProgramError(f"run/{runs[0]} is exported alone")
     form = _format(request["output"], target)
+    if form.of_pod and pod is None:
+        helps = [f"kscope export {_shown(sources)} pod/NAME {target}"]
+        raise ProgramError("a diagram is of one pod, and none was named", helps=helps)
     return Wanted(tuple(sources), int(runs[0]) if runs else None, pod, form, target)
 
 
@@ -108,9 +111,3 @@ def _format(name: str | None, target: str) -> Format:
         what = f"has the ending {ending}" if ending else f"is picked by {target}"
         raise ProgramError(f"no format {what}", helps=[_ENDINGS])
     return found
-
-
-def _pod_helps(request: Request, wanted: Wanted) -> list[str]:
-    if not wanted.format.of_pod or wanted.pod is not None:
-        return []
-    return [f"kscope export {' '.join(wanted.sources)} pod/NAME {wanted.target}"]

@@ -2,11 +2,12 @@
 
 import os
 import re
-from collections.abc import AsyncGenerator
+import weakref
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Any, Self
+from typing import Self
 
 from asgiref.sync import sync_to_async
 from django.http import HttpResponse
@@ -30,6 +31,7 @@ class ExportAnswer(EngineParts):
     """The export of a run as a file to keep. Only an `EngineView` may return it."""
 
     def __init__(self, run: Run, wanted: Wanted) -> None:
+        self._release: Callable[[], object] | None = None
         handle, self._path = mkstemp(prefix="kscope-export-")
         os.close(handle)
         given = {"run_id": run.pk, "path": self._path, "wanted": asdict(wanted)}
@@ -54,20 +56,24 @@ class ExportAnswer(EngineParts):
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        file = path.open("rb")
-        self.headers["Content-Length"] = str(os.fstat(file.fileno()).st_size)
-        # The open file stays until it is closed, whatever becomes of the client.
+        opened = os.open(path, os.O_RDONLY)
+        self._release = weakref.finalize(self, os.close, opened)
+        # What is open stays until it is closed, whatever becomes of the client.
         path.unlink()
-        self.streaming_content = _pieces(file)
+        self.headers["Content-Length"] = str(os.fstat(opened).st_size)
+        self.streaming_content = _pieces(opened)
         return self
 
+    def close(self) -> None:
+        """See HttpResponseBase: it is sent, or nobody reads on."""
+        super().close()
+        if self._release is not None:
+            self._release()
 
-async def _pieces(file: Any) -> AsyncGenerator[bytes]:
-    try:
-        while piece := await sync_to_async(file.read, thread_sensitive=False)(_PIECE):
-            yield piece
-    finally:
-        file.close()
+
+async def _pieces(opened: int) -> AsyncGenerator[bytes]:
+    while piece := await sync_to_async(os.read, thread_sensitive=False)(opened, _PIECE):
+        yield piece
 
 
 def export_answer(run: Run, wanted: Wanted, at: int | None) -> ExportAnswer:

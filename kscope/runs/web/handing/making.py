@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -87,19 +88,22 @@ def _event_pieces(run: Run, asked: Wanted) -> Pieces:
 
 
 def _object_pieces(run: Run, asked: Wanted) -> Pieces:
-    seq = asked.seq
-    if seq is None or seq == run.head_seq:
-        found = list(_by_rank(newest_manifests(run.pk)))
-    else:
-        found = list(_by_rank(iter(log_replayed(run.pk, seq).all_at("", seq))))
-    for first in range(0, len(found), _DOCUMENTS):
-        part = [without_managers(each) for each in found[first : first + _DOCUMENTS]]
-        yield first, documents(part if asked.sees_values else map(without_hidden, part))
+    seq, done = asked.seq, 0
+    is_newest = seq is None or seq == run.head_seq
+    found = newest_manifests(run.pk) if is_newest else iter(_manifests_at(run.pk, seq or 0))
+    while part := [without_managers(each) for each in islice(found, _DOCUMENTS)]:
+        done += len(part)
+        yield done, documents(part if asked.sees_values else map(without_hidden, part))
 
 
-def _by_rank(manifests: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
-    written = (each for each in manifests if is_written(each["kind"]))
-    return sorted(written, key=lambda each: rank(each["kind"]))
+def _manifests_at(run_id: int, seq: int) -> list[dict[str, Any]]:
+    """The objects after event *seq*, in the order of newest_manifests()."""
+    found = [each for each in log_replayed(run_id, seq).all_at("", seq) if is_written(each["kind"])]
+    return sorted(found, key=_order)
+
+
+def _order(manifest: dict[str, Any]) -> Any:
+    return rank(manifest["kind"]), str(manifest["metadata"].get("creationTimestamp") or "")
 
 
 # -- the run as a file -------------------------------------------------------------------------------

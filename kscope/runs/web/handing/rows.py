@@ -5,10 +5,12 @@ from typing import Any
 
 import orjson
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from engine.kernel.recorder import EventRow, encode
+from kscope.exports.manifests import is_written, rank
 from kscope.runs.app_registry import registry
-from kscope.runs.models import Command, Run, RunEvent
+from kscope.runs.models import Command, OtherObject, Run, RunEvent
 
 BATCH = 1_000
 _EVENTS = (
@@ -50,8 +52,21 @@ def recorded_commands(run: Run) -> Iterator[tuple[int, int, dict[str, Any]]]:
 
 
 def newest_manifests(run_id: int) -> Iterator[dict[str, Any]]:
-    """The objects as they are now."""
+    """The objects as they are now, kind by kind in the order in which they need each other."""
     with transaction.atomic():
-        for model in registry.tables:
-            found = model.objects.filter(run_id=run_id).order_by("key")
-            yield from found.values_list("manifest", flat=True).iterator(BATCH)
+        for _, rows in sorted(_kinds(run_id), key=lambda each: rank(each[0])):
+            found = rows.order_by("created_seq", "key").values_list("manifest", flat=True)
+            yield from found.iterator(BATCH)
+
+
+def _kinds(run_id: int) -> Iterator[tuple[str, QuerySet[Any]]]:
+    """The kinds of objects that are written, each with its rows."""
+    for model in registry.projections.values():
+        rows = model.objects.filter(run_id=run_id)
+        first = rows.values_list("manifest", flat=True).first()
+        if first is not None:
+            yield first["kind"], rows
+    others = OtherObject.objects.filter(run_id=run_id)
+    for kind in others.order_by("kind").values_list("kind", flat=True).distinct():
+        if is_written(kind):
+            yield kind, others.filter(kind=kind)

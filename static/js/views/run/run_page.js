@@ -46,9 +46,9 @@ function ImportedBanner({session}) {
   if (imported?.verdict !== "parted") return null;
   const {parted_seq: seq, mine, theirs} = imported;
   return html`
-    <div class="past-banner long" role="status"><${Mark} name="gated" family="held" /><b>${gettext("Another history")}</b>
+    <div class="past-banner long parted" role="status"><${Mark} name="gated" family="held" /><b>${gettext("Another history")}</b>
       <span>${gettext("From event {seq} on, this kscope decides otherwise than the file says.", {seq: count(seq)})}</span>
-      <span>${inTheFile(theirs)}</span> <span>${mine ? gettext("Here: {text}", {text: mine}) : gettext("Here there is no such event.")}</span></div>`;
+      <span class="told">${inTheFile(theirs)}</span><span class="told">${mine ? gettext("Here: {text}", {text: mine}) : gettext("Here there is no such event.")}</span></div>`;
 }
 
 /** What a file has at an event; null where it does not say so, "" for nothing. */
