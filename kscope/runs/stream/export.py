@@ -1,16 +1,20 @@
-"""The event timeline as JSON, NDJSON or CSV, streamed from a server-side cursor."""
+"""The event timeline as JSON, NDJSON or CSV, streamed from a server-side cursor.
 
-import csv
-import io
+Whole runs are exported by kscope/runs/web/handing; this is for a choice of events, as a table shows them.
+"""
+
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import AsyncIterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 
+from engine.kernel.recorder import EventRow
+from engine.run_file.writing import event_line
+from kscope.exports.encoder import Heading
+from kscope.exports.registry import FORMATS
 from kscope.runs.capacity.fair_queue import Key
 from kscope.runs.capacity.places import Places
 from kscope.runs.capacity.requests_at_once import NOBODY
@@ -20,11 +24,11 @@ from kscope.runs.stream.streaming import connect
 
 COLUMNS = ("seq", "at", "kind", "object", "component", "cause", "message", "data", "changes")
 CONTENT_TYPES = {
-    "ndjson": "application/x-ndjson",
-    "csv": "text/csv; charset=utf-8",
+    **{name: FORMATS[name].media_type for name in ("ndjson", "csv")},
     "json": "application/json",
     "yaml": "application/yaml",
 }
+_NAMELESS = Heading(name="", profile="")
 _BATCH = 1_000
 AT_ONCE = 8  # each has a connection of its own for as long as its reader takes; others wait
 WAIT_SECONDS = 3_600.0  # A slow reader waits no less than those before it take.
@@ -59,11 +63,11 @@ async def event_lines(
 
     *asker* is who takes turns with others.
     """
-    if form == "csv":
-        yield _csv_rows([COLUMNS])
+    encoder = FORMATS[form].encoder(_NAMELESS)
+    if head := encoder.begin():
+        yield head
     if query is None:
         return
-    encode = _csv_rows if form == "csv" else _ndjson_rows
     async with (
         _turns().hold(asker),
         await connect() as link,
@@ -72,7 +76,7 @@ async def event_lines(
     ):
         await cursor.execute(query[0].encode(), query[1])
         while rows := await cursor.fetchmany(_BATCH):
-            yield encode(rows)
+            yield encoder.take([EventRow(*row) for row in rows])
 
 
 def _turns() -> Places:
@@ -81,24 +85,4 @@ def _turns() -> Places:
 
 def event_json(row: tuple[Any, ...]) -> bytes:
     """One event as JSON."""
-    event: dict[str, Any] = dict(zip(COLUMNS[:7], row[:7], strict=True))
-    event["data"] = orjson.Fragment(row[7]) if row[7] else None
-    event["changes"] = orjson.Fragment(row[8]) if row[8] else None
-    return orjson.dumps(event)
-
-
-def _ndjson_rows(rows: list[tuple[Any, ...]]) -> bytes:
-    return b"".join(event_json(row) + b"\n" for row in rows)
-
-
-def _csv_rows(rows: Any) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows(
-        [_harmless(cell) for cell in row] for row in rows
-    )
-    return text.getvalue().encode()
-
-
-def _harmless(cell: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets a quote in front."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell
+    return event_line(EventRow(*row))
