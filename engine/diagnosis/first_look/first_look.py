@@ -28,6 +28,7 @@ from engine.versions.choices import proposed_version
 # What people ask about first; all other kinds come after these, by name.
 _FIRST: Final = (
     *("Pod", "Node", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"),
+    *("CronJob", "HorizontalPodAutoscaler"),
     *("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver"),
 )
 _PLACES: Final = {kind: place for place, kind in enumerate(_FIRST)}

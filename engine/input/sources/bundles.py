@@ -37,6 +37,7 @@ _SHORT: Final = {
 }
 _GROUPS: Final = {
     "apps/v1": ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"),
+    "autoscaling/v2": ("HorizontalPodAutoscaler",),
     "batch/v1": ("Job", "CronJob"),
     "storage.k8s.io/v1": (
         *("StorageClass", "CSINode", "CSIDriver", "VolumeAttachment", "CSIStorageCapacity"),
@@ -48,6 +49,7 @@ _GROUPS: Final = {
     "resource.k8s.io/v1": (
         *("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass"),
     ),
+    "resource.k8s.io/v1beta2": ("DeviceTaintRule",),
     "coordination.k8s.io/v1": ("Lease",),
 }
 _VERSIONS: Final = {kind: version for version, kinds in _GROUPS.items() for kind in kinds}

@@ -52,6 +52,28 @@ def stalled_groups(evidence: Evidence) -> Iterator[Group]:
             yield from _failed(evidence, job, failed, ends)
         elif section(job, "spec").get("suspend"):
             yield from _queued(evidence, job)
+    for cron_job in evidence.all("CronJob"):
+        yield from _without_job(evidence, cron_job)
+
+
+def _without_job(evidence: Evidence, cron_job: Manifest) -> Iterator[Group]:
+    """A CronJob whose newest Job was refused, and not created since."""
+    refused = evidence.events(cron_job, "FailedCreate")
+    made = evidence.events(cron_job, "SuccessfulCreate")
+    if not refused or (made and made[-1].last > refused[-1].last):
+        return
+    why = refused[-1].message.rstrip(".")
+    yield _group(
+        cron_job,
+        0,
+        cause=say(
+            "CronJob {cron_job} starts no Job: the API server refuses to create it (FailedCreate).",
+            cron_job=key_of(cron_job),
+        ),
+        observed=say("Event FailedCreate: {message}.", message=why),
+        since=refused[0].first,
+        changes=(),
+    )
 
 
 def overdue_groups(evidence: Evidence, held: Collection[str]) -> Iterator[Group]:

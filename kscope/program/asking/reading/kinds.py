@@ -23,6 +23,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "ReplicationController": ("rc", "replicationcontrollers"),
     "Job": ("jobs",),
     "CronJob": ("cj", "cronjobs"),
+    "HorizontalPodAutoscaler": ("hpa", "horizontalpodautoscalers"),
     "PodDisruptionBudget": ("pdb", "budget", "poddisruptionbudgets"),
     "ResourceQuota": ("quota", "resourcequotas"),
     "LimitRange": ("limits", "limitranges"),
@@ -35,6 +36,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "VolumeAttachment": ("volumeattachments",),
     "PriorityClass": ("pc", "priorityclasses"),
     "ResourceClaim": ("resourceclaims",),
+    "DeviceTaintRule": ("devicetaintrules",),
 }
 KIND_OF_WORD: Final = {
     word: kind for kind, words in _WORDS.items() for word in (kind.lower(), *words)

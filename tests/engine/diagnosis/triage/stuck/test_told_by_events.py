@@ -1,4 +1,4 @@
-"""Pods on a node whose trouble only Events, conditions or their objects tell."""
+"""Pods on a node and CronJobs whose trouble only Events, conditions or their objects tell."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders.nodes import csi_node, node
 from tests.builders.pods import pod
+from tests.engine.controllers.workloads.test_cron_jobs import cron_job
 from tests.engine.diagnosis.triage.clusters import (
     ELEVEN,
     answer_about,
@@ -113,3 +114,23 @@ def test_failed_pod_says_how_it_ended() -> None:
     web = placed(pod("web"), **status)
     answer = answer_about("Pod", "default/web", node("n1"), web)
     assert answer.sentence == "It has ended: Failed: OutOfcpu: Pod was rejected."
+
+
+def test_a_cron_job_whose_job_is_refused_is_stuck() -> None:
+    said = 'Error creating job: jobs.batch "web-1" is forbidden: exceeded quota: few'
+    owner = cron_job()
+    group = only_group(node("n1"), owner, event(owner, "FailedCreate", said))
+    assert group.cause == (
+        "CronJob default/web starts no Job: the API server refuses to create it (FailedCreate)."
+    )
+    assert group.observed == f"Event FailedCreate: {said}."
+    assert group.objects == ("cronjob/default/web",)
+
+
+def test_a_cron_job_that_has_started_one_since_is_well() -> None:
+    owner = cron_job()
+    before = {"lastTimestamp": "2026-11-20T11:30:00Z"}
+    refused = event(owner, "FailedCreate", "Error creating job", **before)
+    made = event(owner, "SuccessfulCreate", "Created job web-2")
+    made["metadata"]["name"] = "web.2"
+    assert not triage_of(node("n1"), owner, refused, made).groups
