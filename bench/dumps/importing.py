@@ -127,6 +127,7 @@ def _upload(port: int, path: Path) -> tuple[int, int]:
     with path.open("rb") as file:
         connection.request("POST", "/scenarios/upload/", _body(head, file, end), headers)
     lines = [orjson.loads(line) for line in connection.getresponse().read().splitlines()]
+    assert "location" in lines[-1], lines[-1]
     where = lines[-1]["location"]
     return int(where.split("/")[2]), sum("read" in each for each in lines)
 

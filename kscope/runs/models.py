@@ -1,6 +1,7 @@
 """Tables of runs: scenarios, runs, events, checkpoints, commands, and the base of projections."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -9,6 +10,7 @@ from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce
 from django.utils.translation import gettext_lazy
+from psycopg.types.json import Jsonb
 
 from engine.cluster.source import fingerprint
 from engine.input.budget import Budget
@@ -24,6 +26,32 @@ class StoredJSON(json.JSONDecoder):
     def decode(self, s: str, *_: Any) -> Any:
         """See json.JSONDecoder."""
         return orjson.loads(s)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedJSON:
+    """The JSON text of a value that is stored as it is: a large one is not encoded twice."""
+
+    text: bytes
+
+
+class DocumentField(models.JSONField):
+    """A JSONField that takes an EncodedJSON as well. To migrations it is a JSONField."""
+
+    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
+        """See Field."""
+        if isinstance(value, EncodedJSON):
+            return Jsonb(value.text, dumps=_as_it_is)
+        return super().get_db_prep_value(value, connection, prepared)
+
+    def deconstruct(self) -> Any:
+        """See Field."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.JSONField", args, kwargs
+
+
+def _as_it_is(text: bytes) -> bytes:
+    return text
 
 
 class ScenarioHeader(models.Func):
@@ -102,7 +130,7 @@ class Scenario(OwnedModel):
     digest = models.CharField(max_length=64)
     is_demo = models.BooleanField(default=False)
     position = models.IntegerField(default=0, help_text=gettext_lazy("order in the gallery"))
-    document = models.JSONField(
+    document = DocumentField(
         decoder=StoredJSON, help_text=gettext_lazy("what the engine is built from")
     )
     summary = models.JSONField(default=dict, help_text=gettext_lazy("number of objects by kind"))

@@ -29,7 +29,7 @@ from kscope.runs.capacity.quotas import quotas_check
 from kscope.runs.capacity.waiting import moments
 from kscope.runs.drive.forks import commands_plan, history_copy
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Command, KeptEvidence, Lesson, Run, RunEvent, Scenario
+from kscope.runs.models import Command, EncodedJSON, KeptEvidence, Lesson, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.selectors import check_seq
 
@@ -74,8 +74,9 @@ def scenario_store(
     content = document if files_name_it else {**document}
     if not files_name_it:
         content.pop("instant", None)
-    encoded = _encoded(content) + (_encoded(evidence) if evidence else b"")
-    digest = hashlib.sha256(encoded).hexdigest()
+    encoded = _encoded(content)
+    beside = _encoded(evidence) if evidence else b""
+    digest = _digest(encoded, beside)
     kinds = Counter(str(manifest["kind"]) for manifest in loaded.objects)
     fields = {
         "name": loaded.title or loaded.name,
@@ -89,7 +90,7 @@ def scenario_store(
         "report": stored(result.to_report()),
         "as_brought": loaded.stands,
         "instant": document.get("instant", ""),
-        "bytes": len(encoded),
+        "bytes": len(encoded) + len(beside),
         "told": _told(document),
         "is_of_lessons": is_of_lessons,
         "visibility": Visibility.PUBLIC if is_demo or is_of_lessons else Visibility.PRIVATE,
@@ -106,10 +107,12 @@ def scenario_store(
         known = Scenario.objects.filter(whose, digest=digest)
         found = known.order_by("is_demo").first()
         if found is None:
-            quotas_check(owner_id, uploads=1, upload_bytes=len(encoded))
+            quotas_check(owner_id, uploads=1, upload_bytes=fields["bytes"])
+            text = EncodedJSON(encoded if files_name_it else _encoded(document))
             found, _ = Scenario.objects.get_or_create(
-                digest=digest, owner_id=owner_id, defaults=fields
+                digest=digest, owner_id=owner_id, defaults={**fields, "document": text}
             )
+            found.document = document
             _keep_evidence(found, evidence)
         elif not found.is_demo:
             # The same objects may come in other files.
@@ -165,6 +168,14 @@ def _evidence(result: LoadResult) -> dict[str, Any] | None:
     if not (aside or result.newest_write):
         return None
     return {"objects_aside": aside, "newest_write": result.newest_write}
+
+
+def _digest(*texts: bytes) -> str:
+    """The digest of texts one behind the other."""
+    whole = hashlib.sha256()
+    for each in texts:
+        whole.update(each)
+    return whole.hexdigest()
 
 
 def _encoded(part: dict[str, Any]) -> bytes:
