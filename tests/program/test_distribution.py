@@ -87,7 +87,7 @@ def test_the_plugin_asks_about_the_current_context(words: list[str], is_current:
     assert with_context(words) == [*words, *added]
 
 
-def test_the_archive_of_the_plugin_is_the_named_one(tmp_path: Path) -> None:
+def test_the_manifest_names_the_archives_hash(tmp_path: Path) -> None:
     krew_plugin.main("https://example.com/kubectl-kscope.tar.gz", tmp_path)
     found = yaml.safe_load((tmp_path / "kscope.yaml").read_text())
     packed = (tmp_path / krew_plugin.ARCHIVE).read_bytes()

@@ -96,7 +96,7 @@ def test_a_sentence_without_a_subject_gets_one() -> None:
     assert _joined("pod a waits", named) == "pod a waits: fits none has a name of its own."
 
 
-def test_every_pattern_that_goes_on_is_one_of_the_engine() -> None:
+def test_patterns_that_go_on_are_the_engines() -> None:
     source = "".join(
         path.read_text()
         for path in (

@@ -123,7 +123,7 @@ def _seen(raw: Any, path: Path, report: Report) -> SeenKind | None:
         return None
     names = ("resource", "kind", "tells", "why")
     texts = {name: _text(given, (*path, name), report) for name in names}
-    return SeenKind(sight=cast("Sight", sight), objects=objects, **texts)
+    return SeenKind(sight=sight, objects=objects, **texts)
 
 
 def read_of(kinds: Sequence[SeenKind]) -> tuple[int, int]:

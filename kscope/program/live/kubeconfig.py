@@ -33,7 +33,8 @@ class Context:
         """An ApiClient. Raises ProgramError where an exec plugin, or a file, does not do its part."""
         from kubernetes import client
 
-        configuration = client.Configuration()
+        # Its attributes are untyped: the client is made from a specification.
+        configuration: Any = client.Configuration()
         # What is tried again is decided in `connection`.
         configuration.retries = False
         if self._proxy:

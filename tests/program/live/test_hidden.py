@@ -245,7 +245,7 @@ def test_rbac_prints_what_is_read_and_no_more(kscope: Program) -> None:
     assert "secrets" in with_secrets["rules"][0]["resources"]
 
 
-def test_a_binding_is_for_a_user_or_an_account(kscope: Program) -> None:
+def test_bindings_are_for_users_or_accounts(kscope: Program) -> None:
     said = kscope("rbac", "--read", "nodes,pv", "--user", "dev@example.com")
     role, binding = yaml.safe_load_all(said.out)
     assert role["rules"][0]["resources"] == ["nodes", "persistentvolumes"]

@@ -34,7 +34,7 @@ def _head(running: Cluster) -> int:
     return running._look()["seq"]
 
 
-def test_triage_of_a_cluster_is_that_of_its_file(
+def test_a_cluster_is_triaged_as_its_file(
     kscope: Program, prod_eu: Cluster, through: Through
 ) -> None:
     _, config = through(prod_eu)
