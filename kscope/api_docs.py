@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +11,8 @@ from django.shortcuts import render
 from django.utils import translation
 from django.views.decorators.http import require_GET
 from drf_spectacular.generators import SchemaGenerator
+
+from kscope.runs.web.contract.document import REFUSALS
 
 Schema = dict[str, Any]
 
@@ -53,7 +56,8 @@ class Operation:
 @require_GET
 def api_docs(request: HttpRequest) -> HttpResponse:
     """All operations, path by path."""
-    return render(request, "api_docs.html", {"operations": operations()})
+    context = {"operations": operations(), "refusals": REFUSALS}
+    return render(request, "api_docs.html", context)
 
 
 @cache
@@ -70,7 +74,12 @@ def operations() -> list[Operation]:
 
 def _operation(schema: Schema, path: str, method: str, described: Schema) -> Operation:
     parameters = [
-        Field(each["name"], _kind(schema, each["schema"]), each.get("description", ""))
+        Field(
+            each["name"],
+            _kind(schema, each["schema"]),
+            each.get("description", ""),
+            each.get("required", False),
+        )
         for each in described.get("parameters", [])
         if each["in"] == "query"
     ]
@@ -83,6 +92,7 @@ def _operation(schema: Schema, path: str, method: str, described: Schema) -> Ope
         answers=[
             Response(status, answer.get("description", ""), _fields(schema, answer))
             for status, answer in described["responses"].items()
+            if int(status) < HTTPStatus.BAD_REQUEST
         ],
     )
 
@@ -92,12 +102,15 @@ def _fields(schema: Schema, message: Schema) -> list[Field]:
     content = next(iter(message.get("content", {}).values()), {})
     body = _resolved(schema, content.get("schema", {}))
     return [
-        Field(name, _kind(schema, each), _text(each), name in body.get("required", []))
+        Field(
+            name, _kind(schema, each), each.get("description", ""), name in body.get("required", [])
+        )
         for name, each in body.get("properties", {}).items()
     ]
 
 
 def _resolved(schema: Schema, part: Schema) -> Schema:
+    """What stands for *part*: of several choices the first, which is never null."""
     for several in ("allOf", "oneOf"):
         if several in part:
             return _resolved(schema, part[several][0])
@@ -111,13 +124,10 @@ def _kind(schema: Schema, part: Schema) -> str:
     known = _resolved(schema, part)
     if "enum" in known:
         return " | ".join(str(value) for value in known["enum"])
-    if known.get("type") == "array":
-        return f"list of {_kind(schema, known['items'])}"
-    kind = known.get("format") if known.get("format") == "binary" else known.get("type", "any JSON")
-    return f"{kind} or null" if part.get("nullable") else str(kind)
-
-
-def _text(part: Schema) -> str:
-    """The description of *part*, without the list of choices that the generator appends."""
-    text: str = part.get("description", "")
-    return "" if text.startswith("* ") else text.split("\n\n* ")[0]
+    given = known.get("type", "any JSON")
+    types = [each for each in (given if isinstance(given, list) else [given]) if each != "null"]
+    is_open = types != [given] or {"type": "null"} in part.get("oneOf", ())
+    if types == ["array"]:
+        types = [f"list of {_kind(schema, known['items'])}"]
+    kind = "binary" if known.get("format") == "binary" else " or ".join(types)
+    return f"{kind} or null" if is_open else kind

@@ -139,7 +139,7 @@ def _addresses(document: Document) -> _Found:
     for line, text in _commanding(document):
         found = [
             *_REST.findall(text),
-            *((m, f"/api/{rest}") for m, rest in _RELATIVE.findall(text)),
+            *((m, f"/api/v1/{rest}") for m, rest in _RELATIVE.findall(text)),
         ]
         found += [("", name) for name in (*_CURL.findall(text), *_PROBE.findall(text))]
         for method, name in found:

@@ -18,7 +18,7 @@ from tests.contract import kept
 from tests.serving import application
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def contract() -> Iterator[None]:
     """Every answer of the REST API is what its document says."""
     with kept():

@@ -78,7 +78,7 @@ def test_objects_of_a_kind_are_those_of_the_engine(client: Client, driven: Run) 
             for kind in ("Pod", "Node"):
                 query = {"kind": kind, "seq": cluster.seq}
                 shown = client.get(address, query).json()["items"]
-                held = {each.id: each.raw for each in cluster.store.list(kind)}
+                held = {each.id: each.raw for each in cluster.store.objects(kind)}
                 assert {each["id"] for each in shown} == set(held)
                 assert all(each["manifest"]["spec"] == held[each["id"]]["spec"] for each in shown)
 

@@ -11,7 +11,7 @@ from tests.contract import kept
 from tests.security.client import Asgi
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def contract() -> Iterator[None]:
     """Every answer of the REST API is what its document says."""
     with kept():

@@ -54,7 +54,7 @@ def processes_of_a_loader(forked_processes: None) -> None:
     """Questions about the past are answered in processes that are forked from one."""
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def contract() -> Iterator[None]:
     """Every answer of the REST API is what its document says."""
     with kept():

@@ -146,7 +146,14 @@ RULES = {
     "api/v1/runs/<int:run_id>/state/": READ,
     "api/v1/runs/<int:run_id>/compare/": READ,
     "api/v1/runs/<int:run_id>/events/": READ,
+    "api/v1/runs/<int:run_id>/events/export/": READ,
     "api/v1/runs/<int:run_id>/counters/": READ,
+    "api/v1/runs/<int:run_id>/objects/": READ,
+    "api/v1/runs/<int:run_id>/diff/": READ,
+    "api/v1/runs/<int:run_id>/wait/": READ,
+    "api/v1/scenarios/<int:scenario_id>/download/": READ,
+    # There is nothing.
+    "api/v1/<path:rest>": Rule(GET="nobody"),
     "api/v1/runs/<int:run_id>/histogram/": READ,
     "api/v1/runs/<int:run_id>/objects/<path:entity>/": READ,
     "api/v1/runs/<int:run_id>/commands/": Rule(GET="readers", POST="changers"),
@@ -178,6 +185,14 @@ RULES = {
     "api/v1/runs/<int:run_id>/drawing/": READ,
     "api/v1/runs/<int:run_id>/rows/<str:kind>/": READ,
     "api/v1/runs/<int:run_id>/export/": READ,
+}
+# Parameters without which a request gets no further.
+QUERIES = {
+    "api/v1/runs/<int:run_id>/compare/": "?with=RUN",
+    "api/v1/runs/<int:run_id>/diff/": "?from=0&to=0",
+    "api/v1/runs/<int:run_id>/objects/": "?kind=Pod",
+    "api/v1/runs/<int:run_id>/inside/what-if/": "?cycle=1",
+    "api/v1/runs/<int:run_id>/wait/": "?seconds=0",
 }
 # Bodies that a serializer takes, where one is needed to get as far as the rule.
 BODIES: dict[str, Any] = {
@@ -286,11 +301,15 @@ class World:
             ("<str:language>", "en-gb"),
             ("<str:digest>", "0123456789ab"),
             ("<slug:anchor>", "moverequestcycle"),
+            ("<path:rest>", "nothing/"),
         ):
             route = route.replace(part, str(value))
-        return f"/{route}" + (
-            f"?with={self.run.pk}" if "api" in route and "compare" in route else ""
-        )
+        return f"/{route}{QUERIES.get(route, '')}".replace("RUN", str(self.run.pk))
+
+
+@pytest.fixture(autouse=True)
+def contract() -> None:
+    """What is answered is made up here."""
 
 
 @pytest.fixture
@@ -384,7 +403,7 @@ def test_a_hidden_run_answers_like_a_missing_one(world: World) -> None:
     world.show("private")
     hidden = client.get(f"/api/v1/runs/{world.run.pk}/")
     assert hidden.status_code == client.get("/api/v1/runs/987654/").status_code == 404
-    assert hidden.json() == {"message": f"There is no run {world.run.pk}."}
+    assert hidden.json()["detail"] == f"There is no run {world.run.pk}."
 
 
 @pytest.mark.parametrize("role", SESSIONS)
@@ -412,8 +431,8 @@ def test_lists_show_what_may_be_seen(world: World, role: str) -> None:
     for visibility in VISIBILITIES:
         world.show(visibility)
         may = role in READERS[visibility]
-        runs = client.get("/api/v1/runs/").json().get("runs", [])
-        scenarios = client.get("/api/v1/scenarios/").json().get("scenarios", [])
+        runs = client.get("/api/v1/runs/").json().get("items", [])
+        scenarios = client.get("/api/v1/scenarios/").json().get("items", [])
         assert (bool(runs), bool(scenarios)) == (may, may)
         if role not in TOKENS:
             assert (f"/runs/{world.run.pk}/" in client.get("/runs/").content.decode()) == may

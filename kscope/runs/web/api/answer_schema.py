@@ -23,6 +23,7 @@ from typing import (
 from rest_framework import serializers
 
 from engine.kernel.sentences import Sentence
+from kscope.runs.web.shapes.open import OpenField
 
 Field = serializers.Field[Any, Any, Any, Any]
 _PLAIN: dict[object, type[Field]] = {
@@ -110,6 +111,8 @@ def _field(hint: Any, prefix: str, **options: Any) -> Field:
         return _field(arguments[0], prefix, many=True, **options)
     if origin in (tuple, list):
         return serializers.ListField(child=_field(arguments[0], prefix), **options)
+    if origin in (Mapping, dict) and arguments[1] is Any:
+        return OpenField(**options)
     if origin in (Mapping, dict):
         return serializers.DictField(child=_field(arguments[1], prefix), **options)
     if _is_object(hint):

@@ -28,7 +28,8 @@ IF_NONE_MATCH = OpenApiParameter(
 _ALWAYS = (400, 401, 406, 429, 500, 503)
 _OF_WRITES = (403, 404, 408, 409, 413, 415, 422, 504, 507)
 _OF_ENGINES = (404, 409, 504)
-_WORDS = {
+# Each status of a refusal, and what it means.
+REFUSALS = {
     400: "the request is not valid: `errors` says which field, and why",
     401: "the token or the session is not valid, or one is needed",
     403: "the account, or the token, may not do that",
@@ -99,7 +100,7 @@ class Operation(AutoSchema):
             }
             found["304"] = {"description": "the client has the answer: see If-None-Match"}
         for status in sorted({*self._refusals()} - {int(each) for each in found}):
-            refusal = OpenApiResponse(Problem, _WORDS[status])
+            refusal = OpenApiResponse(Problem, REFUSALS[status])
             found[str(status)] = self._get_response_for_code(refusal, str(status), [PROBLEM_JSON])
         return found
 

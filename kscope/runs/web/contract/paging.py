@@ -12,13 +12,18 @@ from typing import Any
 
 import orjson
 from django.utils.translation import gettext
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kscope.runs.web.contract.queries import Field, whole
 
 # Where a page ended: a seq, an id, or a name.
 Place = int | str
-TOKEN, LONGEST_TOKEN = r"^[A-Za-z0-9_-]*$", 1_024
+
+
+@extend_schema_field({"type": "string", "pattern": "^[A-Za-z0-9_-]*$", "maxLength": 1_024})
+class Token(serializers.CharField):
+    """Where a page ended, as it was given out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +51,7 @@ def paged(most: int, usual: int) -> dict[str, Field]:
     """The two parameters of a list of which a page has *usual* items, and at most *most*."""
     return {
         "limit": whole(f"at most so many items; default: {usual}", least=1, most=most),
-        "continue": serializers.RegexField(
-            TOKEN,
-            required=False,
-            allow_blank=True,
-            max_length=LONGEST_TOKEN,
-            help_text="`continue` of the page before",
-        ),
+        "continue": Token(required=False, help_text="`continue` of the page before"),
     }
 
 

@@ -91,6 +91,14 @@ class DefinitionField(serializers.JSONField):
     """A schema of Kubernetes."""
 
 
+@extend_schema_field(
+    _open("Fields that depend on what it is about; the document of its subject names them."),
+    component_name="OpenObject",
+)
+class OpenField(serializers.JSONField):
+    """An object of a kind that a type does not say."""
+
+
 Definition = Annotated[dict[str, Any], DefinitionField]
 Manifest = Annotated[dict[str, Any], ManifestField]
 CommandBody = Annotated[dict[str, Any], CommandField]
