@@ -57,7 +57,7 @@ def test_json_is_the_format_json() -> None:
     [
         (
             ["triage", "--namespce", "shop"],
-            "error: unknown flag --namespce\n  help: flags with similar names: --namespace",
+            "error: unknown flag --namespce\n  help: a flag with a similar name exists: --namespace",
         ),
         (
             ["traige"],
@@ -75,7 +75,7 @@ def test_json_is_the_format_json() -> None:
         (["completion", "tcsh"], "error: no completion for tcsh"),
         (
             ["why", "prod-eu.yaml", "podd/web-1"],
-            "error: no kind is called podd\n  help: kinds with similar names: pod",
+            "error: no kind is called podd\n  help: a kind with a similar name exists: pod",
         ),
         (
             ["why", "prod-eu.yaml", "pod/checkout-api-99", "-n", "shop"],

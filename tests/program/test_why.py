@@ -12,7 +12,8 @@ def test_a_refused_pod_says_the_arithmetic(kscope: Program) -> None:
     said = kscope("why", "prod-eu.yaml", "pod/checkout-api-13", "-n", "shop")
     assert said.status == 1
     assert said.lines[0].startswith("pod shop/checkout-api-13 waits: it fits none of 11 nodes")
-    assert "observed ? phase Pending" in said.lines
+    observed = "phase Pending. No condition and no Event of this pod is in the file."
+    assert f"observed ? {observed}" in said.lines
     rows = [line for line in said.lines if re.match(r"\d+  +[A-Z]", line)]
     assert sum(int(row.split()[0]) for row in rows) == 11
     assert rows[0].startswith("6      NodeResourcesFit  memory: asks 6Gi, 5Gi of 31Gi free")

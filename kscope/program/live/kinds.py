@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -277,8 +276,3 @@ def _by_kind(name: str) -> ReadKind | None:
 def of_kinds(*names: str) -> tuple[ReadKind, ...]:
     """Those whose kind is among *names*, in the order in which they are read."""
     return tuple(each for each in KINDS if each.kind in names)
-
-
-def titles(kinds: Iterable[ReadKind]) -> str:
-    """As `--read` takes them: "nodes,pods"."""
-    return ",".join(each.title for each in kinds)

@@ -116,11 +116,11 @@ def say_what_was_hidden(screen: Screen, collection: Collection, effect: str) -> 
     user = f"{collection.user}, " if collection.user else ""
     screen.warning(
         f"you may not list {', '.join(names)} in context {collection.context}",
-        {
-            "as": f"{user}namespace {collection.namespace}",
-            "effect": effect or effect_of(missing),
-            "help": f"ask for these rights: kscope rbac --read {','.join(names)}",
-        },
+        [
+            ("as", f"{user}namespace {collection.namespace}"),
+            ("effect", effect or effect_of(missing)),
+            ("help", f"ask for these rights: kscope rbac --read {','.join(names)}"),
+        ],
     )
 
 

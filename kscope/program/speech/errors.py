@@ -8,6 +8,8 @@ from enum import IntEnum
 MOST_SIMILAR = 3
 # Of the letters of two words, so many have to be the same.
 _NEARNESS = 0.6
+# What is less near than the nearest by more than this was not meant.
+_BESIDE = 0.05
 
 
 class Status(IntEnum):
@@ -57,9 +59,11 @@ def _labelled(label: str, lines: Iterable[str]) -> Iterator[str]:
 def similar(name: str, known: Iterable[str]) -> list[str]:
     """The names that somebody may have meant, the nearest first; none where none is near."""
     # Only where something is wrong: it costs a tenth of the help.
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher, get_close_matches
 
-    return get_close_matches(name, list(dict.fromkeys(known)), MOST_SIMILAR, _NEARNESS)
+    found = get_close_matches(name, list(dict.fromkeys(known)), MOST_SIMILAR, _NEARNESS)
+    near = [SequenceMatcher(None, each, name).ratio() for each in found]
+    return [each for each, ratio in zip(found, near, strict=True) if ratio > max(near) - _BESIDE]
 
 
 def similar_help(what: str, name: str, known: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -78,10 +78,10 @@ class Screen:
         if not self.is_quiet:
             self._beside("note: ", text, "dim")
 
-    def warning(self, text: str, details: Mapping[str, str] | None = None) -> None:
-        """What may change the answer; *details* are texts by their labels: as, effect, help."""
+    def warning(self, text: str, details: Iterable[tuple[str, str]] = ()) -> None:
+        """What may change the answer; *details* are labels and texts: -->, as, effect, help."""
         self._beside("warning: ", text, "yellow")
-        for label, detail in (details or {}).items():
+        for label, detail in details:
             self._beside(f"  {label:<7}", detail, "")
 
     def did(self, text: str) -> None:

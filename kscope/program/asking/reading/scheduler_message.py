@@ -90,11 +90,6 @@ class Refused:
         match = _LACKS.fullmatch(self.reason)
         return match[1] if match else ""
 
-    @property
-    def is_of_volume(self) -> bool:
-        """Whether a volume cannot be reached."""
-        return "volume node affinity" in self.reason or "PersistentVolume's" in self.reason
-
 
 def said_of(evidence: Evidence, pod: Manifest) -> Said | None:
     """What the schedulers of the cluster have said of a pod; None where they were not heard."""

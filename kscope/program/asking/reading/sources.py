@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from engine.diagnosis.triage.standing import Standing, standing
 from engine.input.formats.collection import Collection
-from engine.input.load_result import LoadResult, Problem
+from engine.input.load_result import LoadResult
 from engine.input.loader import load_paths, reading_words
 from engine.input.options import IntakeOptions, OptionFault, parse_size
 from engine.input.sources.runs import is_run_file
@@ -21,6 +20,12 @@ from engine.run_file.contents import RunFile, RunFileError
 from engine.run_file.reading import read_run_file
 from engine.scheduler.configuration.scenario_schedulers import check_setup, is_known_plugin
 from kscope.program.asking.reading.cluster import read_about
+from kscope.program.asking.reading.faults import (
+    unknown_fields,
+    unreadable,
+    unreadable_source,
+    warn_of_unknown_fields,
+)
 from kscope.program.asking.reading.kinds import KIND_OF_WORD, Named
 from kscope.program.grammar import COMMANDS, Request
 from kscope.program.live.kubeconfig import context_names
@@ -40,7 +45,6 @@ STDIN = "-"
 _PLAYED = ("simulate", "test", "export")
 _PLAY_RUNS = ("simulate", "export", "import")
 _HEAD = 200
-_MOST_ERRORS = 20
 _MOST_NOTES = 5
 
 
@@ -93,7 +97,7 @@ def read(
         return Source(tuple(names), LoadResult(), run)
     loaded = _loaded(request, screen, names)
     if not loaded.ok:
-        raise unreadable(loaded.problems)
+        raise unreadable_source(loaded, names, request.command)
     _say_what_was_read(request, screen, loaded)
     if loaded.collection is not None:
         say_what_was_hidden(screen, loaded.collection, "")
@@ -283,69 +287,17 @@ def _is_source(word: str) -> bool:
 # -- what is said of it ------------------------------------------------------------------------------
 
 
-def unreadable(problems: Sequence[Problem]) -> ProgramError:
-    """What is wrong with files, each with its place; all of them at once."""
-    first, *others = problems[:_MOST_ERRORS]
-    if not others:
-        return ProgramError(_message(first), places=_place(first))
-    places = [line for each in (first, *others) for line in _place_with_message(each)]
-    more = len(problems) - _MOST_ERRORS
-    places += [f"and {more:,} more"] if more > 0 else []
-    return ProgramError(f"{len(problems):,} things are wrong in the files", places=places)
-
-
-def _message(problem: Problem) -> str:
-    found = (
-        f", found {problem.value}" if problem.value and problem.value not in problem.message else ""
-    )
-    where = f"{problem.field}: " if problem.field else ""
-    return f"{where}{problem.message}{found}"
-
-
-def _place_with_message(problem: Problem) -> list[str]:
-    where = _where(problem)
-    return [f"{where}: {_message(problem)}"]
-
-
-def _where(problem: Problem) -> str:
-    line = f":{problem.line}" if problem.line else ""
-    document = f", document {problem.document}" if problem.document else ""
-    return f"{problem.file}{line}{document}"
-
-
-def _place(problem: Problem) -> list[str]:
-    """Where it is, and the line itself with a caret."""
-    text = _line_of(problem)
-    if text is None:
-        return [_where(problem)]
-    name = problem.field.rpartition(".")[2].partition("[")[0]
-    column = max(text.find(name), 0) if name else len(text) - len(text.lstrip())
-    number = str(problem.line)
-    return [
-        _where(problem),
-        f"{number} | {text}",
-        f"{' ' * len(number)} | {' ' * column}{'^' * max(len(name), 1)}",
-    ]
-
-
-def _line_of(problem: Problem) -> str | None:
-    try:
-        with Path(problem.file).open(errors="replace") as file:
-            lines = islice(file, max(problem.line - 1, 0), None)
-            text = next(lines, "").rstrip("\n") if problem.line else None
-    except OSError:
-        return None
-    return text if text is not None and len(text) < 200 else None
-
-
 def _say_what_was_read(request: Request, screen: Screen, loaded: LoadResult) -> None:
     """Fields that are not known are a warning, or an error when that is asked for."""
-    left_out = {str(each) for each in loaded.left_out}
-    told = [each for each in loaded.warnings if each not in left_out]
+    apart = {*map(str, loaded.left_out), *loaded.unknown_fields}
+    told = [each for each in loaded.warnings if each not in apart]
+    if loaded.unknown_fields and request["strict"]:
+        raise unknown_fields(loaded)
     if told and request["strict"]:
         raise ProgramError(
             f"{len(told):,} things in the files are not as they should be", places=told
         )
+    warn_of_unknown_fields(screen, loaded)
     for each in told:
         screen.warning(each)
     for note in _notes(loaded):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from engine.diagnosis.triage.drawn import NodesByReason
 from engine.diagnosis.triage.report import Change, Group
 from engine.framework.explaining.amounts import format_amount
+from engine.objects.manifest_parts import section
 from kscope.program.asking.reading.sight import instant_words
 from kscope.program.asking.triage.changes import more_nodes, places_of, sign_of, told, words_of
 from kscope.program.asking.triage.observing import sign_of_group
@@ -395,7 +396,8 @@ def _not_all_seen(triaged: Triaged) -> str:
 
 def _looked_at(triaged: Triaged) -> Iterator[list[str]]:
     for each in triaged.found.looked_for:
-        yield [each.what.lower(), each.found]
+        of_pods = each.what == "Pods"
+        yield [each.what.lower(), _pods_found(triaged) if of_pods else _told(each.found)]
     counts = triaged.evidence.counts
     kinds = {
         "claims and volumes": ("PersistentVolumeClaim", "PersistentVolume"),
@@ -410,3 +412,16 @@ def _looked_at(triaged: Triaged) -> Iterator[list[str]]:
     for what, names in kinds.items():
         if not any(counts.get(name) for name in names):
             yield [what, "none" if triaged.source.collection else "none in the file"]
+
+
+def _pods_found(triaged: Triaged) -> str:
+    """How many pods run, wait and end: "34 run, 0 wait, 0 end"."""
+    pods = triaged.evidence.pods_under_way
+    ending = sum(bool(each["metadata"].get("deletionTimestamp")) for each in pods)
+    running = sum(section(each, "status").get("phase") == "Running" for each in pods)
+    return f"{running:,} run, {len(pods) - running:,} wait, {ending:,} end"
+
+
+def _told(found: str) -> str:
+    """What was found, as short as in a table: "10 of 10 ready"."""
+    return found.replace(" are ", " ")

@@ -159,10 +159,25 @@ def sign_of(explained: Explained) -> str:
 def _observed(paper: Paper, explained: Explained) -> None:
     if explained.at and not explained.answer.observed:
         return
-    facts = explained.answer.observed or ("nothing: the files have no status and no Event of it",)
+    facts = _facts(explained)
     for place, fact in enumerate(facts):
         label = f"observed {sign_of(explained)}" if not place else ""
         paper.paragraph(fact, first=_LABEL.format(label))
+
+
+def _facts(explained: Explained) -> tuple[str, ...]:
+    """What was observed; of a pod of which nothing but its phase is known, that this is all."""
+    found = explained.found
+    in_files = "" if explained.source.collection else " is in the file"
+    phase, node = _phase(explained), _node(explained)
+    if found.kind == "Pod" and phase and not tells(explained.evidence, found.kind, found.key):
+        rest = (
+            f"No condition, container state or Event of it{in_files}."
+            if node
+            else (f"No condition and no Event of this pod{in_files}.")
+        )
+        return (f"phase {phase}{f' on {node}' if node else ''}. {rest}",)
+    return explained.answer.observed or ("nothing: the files have no status and no Event of it",)
 
 
 def _simulated(paper: Paper, explained: Explained) -> None:
@@ -323,10 +338,20 @@ def _unseen(paper: Paper, explained: Explained) -> None:
 # -- next --------------------------------------------------------------------------------------------
 
 
+def _others_wait(number: int) -> str:
+    return "1 other pod waits" if number == 1 else f"{number:,} other pods wait"
+
+
 def _next_lines(explained: Explained) -> Iterator[str]:
     files, found = explained.source.words, explained.found
     if not explained.is_stuck:
-        yield f"kscope triage {files}"
+        others = sum(
+            not section(each, "spec").get("nodeName") for each in explained.evidence.pods_under_way
+        )
+        where = "cluster" if explained.source.collection else "file"
+        yield f"kscope triage {files}" + (
+            f"     # {_others_wait(others)} in this {where}" if others else ""
+        )
         return
     for helps in explained.answer.fixes:
         made = [
