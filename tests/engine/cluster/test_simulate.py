@@ -140,7 +140,7 @@ def test_any_object_can_be_asked_about(tmp_path: Path, capsys: pytest.CaptureFix
     source = str(_write(tmp_path, "one.yaml", NODE, POD))
     call_command("why", source, "node", "n1", "--until", "10s")
     assert capsys.readouterr().out.startswith("node/n1 (well): Nothing is wrong with Node n1.")
-    with pytest.raises(CommandError, match="known kinds are claim, daemonset"):
+    with pytest.raises(CommandError, match="known kinds are claim, cronjob, daemonset"):
         call_command("why", source, "secret", "s")
 
 

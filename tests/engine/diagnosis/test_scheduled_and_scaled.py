@@ -28,7 +28,7 @@ def _cron(at: float, *more: Json, schedule: str = "* * * * *", **spec: Any) -> D
     return _asked("CronJob", at, cron_job(schedule, **spec), *more)
 
 
-def test_a_healthy_cron_job_says_when_it_is_due() -> None:
+def test_a_healthy_cron_job_is_due_later() -> None:
     found = _cron(70)
     assert found.state == "well"
     assert found.sentence == ("The next Job of CronJob default/web is due at 2026-01-01T00:02:00Z.")

@@ -62,7 +62,7 @@ def test_hours_go_on_while_clocks_change() -> None:
     assert found == ["2012-03-11T07:00:00Z", "2012-03-11T08:00:00Z"]
 
 
-def test_a_time_that_clocks_show_twice_is_due_twice() -> None:
+def test_a_time_shown_twice_is_due_twice() -> None:
     found = _due("TZ=America/New_York 30 1 4 11 ?", "2012-11-04T04:00:00Z", 2)
     assert found == ["2012-11-04T05:30:00Z", "2012-11-04T06:30:00Z"]
 

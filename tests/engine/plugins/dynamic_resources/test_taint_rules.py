@@ -157,7 +157,7 @@ def test_a_tolerated_rule_evicts_later() -> None:
     assert cluster.store.find("Pod", "default/p") is None
 
 
-def test_a_rule_without_effect_says_what_it_would_do() -> None:
+def test_a_rule_without_effect_says_what_follows() -> None:
     cluster = played(_cluster(_user("p"), _user("q")))
     apply_command(cluster, verb="create", manifest=_rule("None"))
     played(cluster, 30)
@@ -200,7 +200,7 @@ def test_a_restarted_controller_counts_anew() -> None:
     assert _said(cluster) == ("False", "NotStarted", "")
 
 
-def test_the_rule_that_keeps_a_claim_off_is_named() -> None:
+def test_a_rule_that_refuses_is_named() -> None:
     cluster = played(_cluster(_rule(), _user("p")), 20)
     (found,) = diagnose(cluster, "default/p").causes
     told = [str(each.text) for each in found.because if each.object == "devicetaintrule/broken"]

@@ -116,7 +116,7 @@ def test_failed_pod_says_how_it_ended() -> None:
     assert answer.sentence == "It has ended: Failed: OutOfcpu: Pod was rejected."
 
 
-def test_a_cron_job_whose_job_is_refused_is_stuck() -> None:
+def test_a_cron_job_with_refused_job_is_stuck() -> None:
     said = 'Error creating job: jobs.batch "web-1" is forbidden: exceeded quota: few'
     owner = cron_job()
     group = only_group(node("n1"), owner, event(owner, "FailedCreate", said))
@@ -127,7 +127,7 @@ def test_a_cron_job_whose_job_is_refused_is_stuck() -> None:
     assert group.objects == ("cronjob/default/web",)
 
 
-def test_a_cron_job_that_has_started_one_since_is_well() -> None:
+def test_a_cron_job_started_since_is_well() -> None:
     owner = cron_job()
     before = {"lastTimestamp": "2026-11-20T11:30:00Z"}
     refused = event(owner, "FailedCreate", "Error creating job", **before)
