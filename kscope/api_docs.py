@@ -12,8 +12,6 @@ from django.utils import translation
 from django.views.decorators.http import require_GET
 from drf_spectacular.generators import SchemaGenerator
 
-from kscope.runs.web.contract.document import REFUSALS
-
 Schema = dict[str, Any]
 
 
@@ -56,20 +54,40 @@ class Operation:
 @require_GET
 def api_docs(request: HttpRequest) -> HttpResponse:
     """All operations, path by path."""
-    context = {"operations": operations(), "refusals": REFUSALS}
+    context = {"operations": operations(), "refusals": refusals()}
     return render(request, "api_docs.html", context)
 
 
 @cache
 def operations() -> list[Operation]:
-    """The operations of the schema, in the order of their paths; described in English for everybody."""
-    with translation.override(settings.LANGUAGE_CODE):
-        schema: Schema = SchemaGenerator().get_schema(request=None, public=True)
+    """The operations of the schema, in the order of their paths."""
+    schema = _schema()
     return [
         _operation(schema, path, method, described)
         for path, methods in schema["paths"].items()
         for method, described in methods.items()
     ]
+
+
+@cache
+def refusals() -> dict[str, str]:
+    """What each status of a refusal means."""
+    found = {
+        status: answer["description"]
+        for methods in _schema()["paths"].values()
+        for described in methods.values()
+        for status, answer in described["responses"].items()
+        if int(status) >= HTTPStatus.BAD_REQUEST
+    }
+    return dict(sorted(found.items()))
+
+
+@cache
+def _schema() -> Schema:
+    """The document, described in English for everybody."""
+    with translation.override(settings.LANGUAGE_CODE):
+        schema: Schema = SchemaGenerator().get_schema(request=None, public=True)
+    return schema
 
 
 def _operation(schema: Schema, path: str, method: str, described: Schema) -> Operation:

@@ -14,7 +14,7 @@ from kscope.accounts.access import Visitor, visitor_of
 from kscope.runs.access import found_run, readable_scenarios
 from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_is_external
-from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.queries import query, words
 from kscope.runs.web.rest import RestView
 from kscope.runs.web.shapes.open import Definition

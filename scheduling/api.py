@@ -18,7 +18,7 @@ from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import JSON_LINES, EngineAnswer, EngineParts, EngineView
-from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
 from kscope.runs.web.contract.queries import one_of, query, switch, whole, words

@@ -19,9 +19,9 @@ from kscope.operations.access import may_operate, may_read_metrics
 from kscope.operations.health import CHECKS, readiness
 from kscope.operations.metrics import CONTENT_TYPE_LATEST, metrics_text
 from kscope.operations.overview import overview, summary
-from kscope.operations.shapes import Overview as Shown
-from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.rest import RestView
+from kscope.runs.web.shapes.operations import Overview as Shown
 
 
 @never_cache

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from kscope.accounts.access import visitor_of
-from kscope.runs.capacity.upload_size import upload_limit
+from kscope.accounts.upload_size import upload_limit
 
 register = template.Library()
 

@@ -11,7 +11,7 @@ from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
-from kscope.runs.web.api.answer_schema import answer_schema
+from kscope.runs.web.contract.answer_schema import answer_schema
 from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.queries import entity_name, query, whole, words
 from scheduling.inside.answers import Caches, caches_by_id, cycle_by_id, what_if_by_id

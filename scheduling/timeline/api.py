@@ -16,7 +16,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.languages.reader import said
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
-from kscope.runs.web.api.answer_schema import answer_schema
+from kscope.runs.web.contract.answer_schema import answer_schema
 from kscope.runs.web.contract.queries import entity_name, one_of, query, switch, whole, words
 from kscope.runs.web.rest import RestView
 from scheduling.paths import StoredRecord

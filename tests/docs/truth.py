@@ -12,11 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from django.core.management import get_commands, load_command_class
-from django.urls import Resolver404, resolve
+from django.urls import resolve
 
 from engine.objects.phases import CLAIM_MOVES, VOLUME_MOVES
 from kscope.program.grammar import FLAGS
 from kscope.runs.stream.routing import websocket_urlpatterns
+from kscope.runs.web.contract.problems import is_nothing
 from tests.docs.documents import ROOT
 
 # How the code reads a variable of the environment.
@@ -273,13 +274,9 @@ def is_address(address: str) -> bool:
             str(pattern.pattern) and pattern.resolve(path[1:])
             for pattern in websocket_urlpatterns
         )
-    if any(known.startswith(path) for known in ("/api/", "/static/")):
+    if any(known.startswith(path) for known in ("/api/v1/", "/static/")):
         return True
-    try:
-        resolve(path)
-    except Resolver404:
-        return False
-    return True
+    return not is_nothing(path)
 
 
 def takes_method(address: str, method: str) -> bool:

@@ -68,7 +68,7 @@ def test_another_token_than_was_given_out_is_refused(
     assert answer.json()["errors"][0]["name"] == "continue"
 
 
-def test_objects_of_a_kind_are_those_of_the_engine(client: Client, driven: Run) -> None:
+def test_listed_objects_are_those_of_the_engine(client: Client, driven: Run) -> None:
     cluster = cluster_create(driven)
     address = f"/api/v1/runs/{driven.pk}/objects/"
     while cluster.next_at is not None:

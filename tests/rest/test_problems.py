@@ -62,7 +62,7 @@ def test_a_body_of_another_kind_is_a_problem(client: Client, driven: Run) -> Non
         checked(client.post(f"/api/v1/{path}", "a", content_type="text/plain"), 415)
 
 
-def test_a_body_that_is_too_long_is_a_problem(client: Client, driven: Run) -> None:
+def test_a_body_too_long_is_a_problem(client: Client, driven: Run) -> None:
     text = "x" * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
     path = f"/api/v1/runs/{driven.pk}/commands/"
     checked(client.post(path, text, content_type="application/json"), 413)
@@ -119,7 +119,7 @@ def test_old_addresses_lead_to_those_of_today(client: Client, driven: Run, metho
     assert answer.headers["Location"] == f"/api/v1/runs/{driven.pk}/state/?seq=3"
 
 
-async def test_an_old_address_leads_on_before_a_large_body(monkeypatch: Any) -> None:
+async def test_an_old_address_needs_no_body(monkeypatch: Any) -> None:
     headers = [(b"content-length", b"100000000"), (b"host", b"localhost")]
     parts = {"path": "/api/scenarios/", "query_string": b"", "headers": headers}
     scope = {"type": "http", "method": "POST", "http_version": "1.1", **parts}

@@ -10,7 +10,7 @@ from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.answers import EngineAnswer, EngineView
-from kscope.runs.web.api.answer_schema import answer_schema
+from kscope.runs.web.contract.answer_schema import answer_schema
 from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.queries import entity_name, query, whole, words
 from volumes.inside.answers import inside_volumes_by_id

@@ -227,7 +227,7 @@ class AutoscalerController(Controller):
     def _behavior(self, autoscaler: ApiObject) -> Behavior | None:
         if not self._rules.obeys_scaling_behavior:
             return None
-        return Behavior.of(autoscaler.spec, both_ways=self._rules.counts_both_directions)
+        return Behavior.of({**autoscaler.spec}, both_ways=self._rules.counts_both_directions)
 
     # Writes
 

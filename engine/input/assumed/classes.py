@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from engine.input.assumed.placeholder import Placeholder, assumed
+from engine.kernel.sentences import grouped, say, say_count
 from engine.objects.manifest_parts import section
 
 Manifest = dict[str, Any]
@@ -50,9 +51,13 @@ def _priority_class(name: str, pods: Sequence[Manifest]) -> Placeholder:
     spec = section(pods[0], "spec")
     value = spec["priority"]
     never = {"preemptionPolicy": _NEVER} if spec.get("preemptionPolicy") == _NEVER else {}
-    sentence = (
-        f"PriorityClass {name} is not in these files; it is assumed to have the value {value:,}, "
-        f"which {_whose(pods)}."
+    sentence = say_count(
+        "PriorityClass {name} is not in these files; it is assumed to have the value {value}, which the one pod of it has.",
+        "PriorityClass {name} is not in these files; it is assumed to have the value {value}, which its {count} pods have.",
+        len(pods),
+        name=name,
+        value=grouped(value),
+        count=grouped(len(pods)),
     )
     manifest = _manifest("scheduling.k8s.io/v1", "PriorityClass", name, value=value, **never)
     return assumed(manifest, sentence)
@@ -60,14 +65,21 @@ def _priority_class(name: str, pods: Sequence[Manifest]) -> Placeholder:
 
 def _runtime_class(name: str, pods: Sequence[Manifest]) -> Placeholder:
     overhead = section(pods[0], "spec").get("overhead")
-    has = f"the overhead that {_whose(pods)}" if overhead else f"no overhead, as {_whose(pods)}"
-    sentence = f"RuntimeClass {name} is not in these files; it is assumed to have {has}."
+    sentence = (
+        say(
+            "RuntimeClass {name} is not in these files; it is assumed to have the overhead of its pods.",
+            name=name,
+        )
+        if overhead
+        else say(
+            "RuntimeClass {name} is not in these files; it is assumed to have no overhead, as its pods have none.",
+            name=name,
+        )
+    )
     parts: Manifest = {"overhead": {"podFixed": overhead}} if overhead else {}
-    return assumed(_manifest("node.k8s.io/v1", "RuntimeClass", name, handler=name, **parts), sentence)
-
-
-def _whose(pods: Sequence[Manifest]) -> str:
-    return "the one pod of it has" if len(pods) == 1 else f"its {len(pods):,} pods have"
+    return assumed(
+        _manifest("node.k8s.io/v1", "RuntimeClass", name, handler=name, **parts), sentence
+    )
 
 
 def _manifest(version: str, kind: str, name: str, **parts: Any) -> Manifest:

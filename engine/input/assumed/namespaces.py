@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from engine.input.assumed.placeholder import Placeholder, assumed
+from engine.kernel.sentences import say
 from engine.objects.manifest_parts import items, section
 
 Manifest = dict[str, Any]
@@ -36,9 +37,10 @@ def absent_namespaces(objects: Sequence[Manifest]) -> Iterator[Placeholder]:
 
 
 def _namespace(name: str, inhabitant: str) -> Placeholder:
-    sentence = (
-        f"Namespace {name} is not in these files; it is assumed to be there, because {inhabitant} "
-        "is in it. Of its labels only its name is known."
+    sentence = say(
+        "Namespace {name} is not in these files; it is assumed to be there, because {inhabitant} is in it. Of its labels only its name is known.",
+        name=name,
+        inhabitant=inhabitant,
     )
     metadata = {"name": name, "labels": {_NAME: name}}
     phase = {"phase": "Active"}

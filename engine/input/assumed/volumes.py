@@ -176,9 +176,11 @@ class Storage:
             if not name or not driver or name in self.classes:
                 continue
             self.classes[name] = {}
-            sentence = (
-                f"StorageClass {name} is not in these files; it is assumed to be there with the provisioner "
-                f"{driver}, which has made PersistentVolume {key} from it."
+            sentence = say(
+                "StorageClass {name} is not in these files; it is assumed to be there with the provisioner {driver}, which has made PersistentVolume {volume} from it.",
+                name=name,
+                driver=str(driver),
+                volume=key,
             )
             manifest: Manifest = {
                 "apiVersion": "storage.k8s.io/v1",

@@ -19,9 +19,9 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.utils.translation import gettext
 
+from kscope.accounts.upload_size import most_of_all
 from kscope.runs.capacity.askers import asker_key
 from kscope.runs.capacity.places import Places
-from kscope.runs.capacity.upload_size import most_of_all
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.senders import refuse_sender
 

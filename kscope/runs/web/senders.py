@@ -16,9 +16,9 @@ from kscope.accounts import limits
 from kscope.accounts.access import Visitor
 from kscope.accounts.authentication import is_own_origin
 from kscope.accounts.sockets import credential_of
+from kscope.accounts.upload_size import upload_limit
 from kscope.runs.capacity.askers import address_of, remember
 from kscope.runs.capacity.quotas import quotas_foresee
-from kscope.runs.capacity.upload_size import upload_limit
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 from kscope.runs.web.contract.problems import is_nothing

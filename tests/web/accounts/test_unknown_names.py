@@ -11,7 +11,8 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.views import APIView
 
 from kscope.runs.models import Run, Scenario
-from kscope.runs.web.rest import Body, RestView, unknown_names
+from kscope.runs.web.contract.fields import Body, unknown_names
+from kscope.runs.web.rest import RestView
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,7 +31,11 @@ QUERIES = {
     "histogram/": "bucket",
     "counters/": "sec",
     "objects/node/n1/": "formt",
-    "commands/": "limit",
+    "commands/": "limi",
+    "objects/": "kin",
+    "diff/": "form",
+    "wait/": "sek",
+    "events/export/": "formt",
     "compare/": "whith",
     "attempts/": "pods",
     "attempts/1/": "seq",
@@ -44,6 +49,11 @@ QUERIES = {
 }
 
 
+def faults_of(answer: Any) -> dict[str, str]:
+    """What the answer says of each field."""
+    return {each["name"]: each["detail"] for each in answer.json()["errors"]}
+
+
 def sent(client: Client, method: str, path: str, body: Any) -> Any:
     return getattr(client, method)(path, json.dumps(body), content_type="application/json")
 
@@ -53,16 +63,16 @@ def test_a_new_run_with_unknown_fields_is_refused(client: Client, scenario: Scen
         client, "post", "/api/v1/runs/", {"scenario": scenario.pk, "profil": "v1.20", "x": 1}
     )
     assert answer.status_code == 400
-    fields = answer.json()["fields"]
-    assert "the nearest is profile; known are scenario, profile," in fields["profil"][0]
-    assert fields["x"][0].startswith("unknown field; known are scenario,")
+    faults = faults_of(answer)
+    assert "the nearest is profile; known are scenario, profile," in faults["profil"]
+    assert faults["x"].startswith("unknown field; known are scenario,")
     assert not Run.objects.exists()
 
 
 def test_a_missing_field_is_named_beside_it(client: Client) -> None:
-    fields = sent(client, "post", "/api/v1/runs/", {"scenarioo": 1}).json()["fields"]
-    assert fields["scenario"] == ["This field is required."]
-    assert "the nearest is scenario;" in fields["scenarioo"][0]
+    faults = faults_of(sent(client, "post", "/api/v1/runs/", {"scenarioo": 1}))
+    assert faults["scenario"] == "This field is required."
+    assert "the nearest is scenario;" in faults["scenarioo"]
 
 
 @pytest.mark.parametrize(("method", "path", "body", "meant"), BODIES)
@@ -72,14 +82,14 @@ def test_every_body_refuses_unknown_fields(
     before = Run.objects.values().get(pk=driven.pk)
     answer = sent(client, method, f"/api/v1/runs/{driven.pk}/{path}{'/' if path else ''}", body)
     assert answer.status_code == 400
-    assert f"the nearest is {meant};" in json.dumps(answer.json()["fields"])
+    assert f"the nearest is {meant};" in answer.json()["detail"]
     assert Run.objects.values().get() == before
 
 
 def test_unknown_parts_of_a_trial_are_refused(client: Client, driven: Run) -> None:
     body = {"action": "play", "trial": {"order": "x", "nod": "n1"}}
     answer = sent(client, "post", f"/api/v1/runs/{driven.pk}/transport/", body)
-    assert "the nearest is node;" in answer.json()["fields"]["trial"]["nod"][0]
+    assert "the nearest is node;" in faults_of(answer)["trial.nod"]
 
 
 def test_an_upload_refuses_fields_it_does_not_know(client: Client) -> None:
@@ -89,7 +99,7 @@ def test_an_upload_refuses_fields_it_does_not_know(client: Client) -> None:
         "unknown field 'nmae'; the nearest is name; known are files, name, nodes, namespaces, kinds, "
         "selector, ignore_unknown_plugins, watch, case, seed"
     )
-    assert (answer.status_code, answer.json()) == (400, {"message": message})
+    assert (answer.status_code, answer.json()["detail"]) == (400, message)
 
 
 @pytest.mark.parametrize(("path", "name"), QUERIES.items())

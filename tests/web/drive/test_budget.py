@@ -154,4 +154,4 @@ def test_the_api_refuses_what_is_no_amount(start: Start, client: Client, amount:
     address = f"/api/v1/runs/{start().pk}/budget/"
     answer = client.patch(address, {"events": amount}, content_type="application/json")
     assert answer.status_code == 400
-    assert "events" in answer.json()["fields"]
+    assert [each["name"] for each in answer.json()["errors"]] == ["events"]

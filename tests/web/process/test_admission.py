@@ -207,7 +207,10 @@ async def test_too_many_waiting_requests_are_refused_for_now(busy: Any) -> None:
     assert start["status"] == 503
     assert (b"Retry-After", b"2") in start["headers"]
     assert json.loads(body["body"]) == {
-        "message": "kscope is busy; try again in a moment.",
+        "type": "about:blank",
+        "title": "Service Unavailable",
+        "status": 503,
+        "detail": "kscope is busy; try again in a moment.",
         "retry_after": 2,
     }
     may_end.set()

@@ -24,7 +24,8 @@ NOT_READ_ON_PAGES = (
     *("kscope/glossary.py", "kscope/process_loader.py", "kscope/recipe.py", "kscope/operations/"),
     "kscope/api_docs.py",
     *("kscope/runs/capacity/askers.py", "kscope/runs/drive/", "kscope/runs/models.py"),
-    *("kscope/runs/web/api/", "kscope/runs/web/fault_actions.py", "scheduling/timeline/api.py"),
+    *("kscope/runs/web/api/", "kscope/runs/web/contract/", "kscope/runs/web/fault_actions.py"),
+    "scheduling/timeline/api.py",
     "scheduling/findings/record_checks.py",
     *("kscope/program/", "kscope/words/catalogue.py"),
 )

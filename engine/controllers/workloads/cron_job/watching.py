@@ -232,8 +232,9 @@ class WatchingCronJobController(CronJobs):
 
 
 def _schedule_fields(cron_job: ApiObject | None) -> tuple[object, object]:
-    spec = {} if cron_job is None else cron_job.spec
-    return spec.get("schedule"), spec.get("timeZone")
+    if cron_job is None:
+        return None, None
+    return cron_job.spec.get("schedule"), cron_job.spec.get("timeZone")
 
 
 def _note_success(status: CronJobStatus, job: ApiObject) -> None:

@@ -13,11 +13,12 @@ from kscope.runs.access import found_run, may_see_values
 from kscope.runs.errors import PROBLEM_JSON, problem
 from kscope.runs.hidden_values import command_without_hidden
 from kscope.runs.models import Command
-from kscope.runs.web.api.answer_schema import answer_class
 from kscope.runs.web.api.once import once
+from kscope.runs.web.contract.answer_schema import answer_class
+from kscope.runs.web.contract.fields import Body
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
 from kscope.runs.web.contract.queries import query
-from kscope.runs.web.rest import Body, RestView
+from kscope.runs.web.rest import RestView
 from kscope.runs.web.shapes.events import CommandAnswer
 from kscope.runs.web.shapes.open import GivenField
 

@@ -9,7 +9,7 @@ from kscope.runs.aside.question import QUERY_SECONDS
 from kscope.runs.compare.answer import Comparison
 from kscope.runs.compare.comparing import runs_compared
 from kscope.runs.web.answers import EngineAnswer, EngineView
-from kscope.runs.web.api.answer_schema import answer_schema
+from kscope.runs.web.contract.answer_schema import answer_schema
 from kscope.runs.web.contract.queries import query, whole
 
 _ASKED = query(

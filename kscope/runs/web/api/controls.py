@@ -14,7 +14,8 @@ from kscope.runs.access import found_run
 from kscope.runs.models import Run
 from kscope.runs.web.api.once import once
 from kscope.runs.web.api.schema import RUN
-from kscope.runs.web.rest import Body, RestView
+from kscope.runs.web.contract.fields import Body
+from kscope.runs.web.rest import RestView
 
 
 def changed_run(

@@ -9,8 +9,8 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from engine.input.formats.written import list_of
 from engine.input.scenario import Scenario as Loaded
-from engine.input.written import list_of
 from kscope.accounts.access import visitor_of
 from kscope.runs.access import found_scenario
 from kscope.runs.aside import Question
@@ -18,7 +18,7 @@ from kscope.runs.hidden_values import without_hidden
 from kscope.runs.models import KeptEvidence, Scenario
 from kscope.runs.stream.export import CONTENT_TYPES
 from kscope.runs.web.answers import EngineAnswer, EngineView
-from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.media import ExportRenderer, accepting
 from kscope.runs.web.contract.queries import one_of, query
 from kscope.runs.web.shapes.open import Manifest

@@ -10,10 +10,11 @@ from engine.api_server.store.fault_forms import fault_forms
 from kscope.accounts.access import refuse, visitor_of
 from kscope.runs.access import found_run
 from kscope.runs.editing import texts
-from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.contract.answer_schema import answer_class
+from kscope.runs.web.contract.fields import Body
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
 from kscope.runs.web.contract.queries import query
-from kscope.runs.web.rest import Body, RestView
+from kscope.runs.web.rest import RestView
 from kscope.runs.web.shapes.events import Asked, FaultForm
 
 MOST_FAULTS = 500

@@ -27,7 +27,7 @@ from kscope.runs.manifest_edits import without_managers
 from kscope.runs.stream.counters import run_counters
 from kscope.runs.stream.export import CONTENT_TYPES, event_json, event_lines, event_query
 from kscope.runs.web.answers import EngineAnswer, EngineView
-from kscope.runs.web.api.answer_schema import answer_class, answer_schema
+from kscope.runs.web.contract.answer_schema import answer_class, answer_schema
 from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.media import ExportRenderer, accepting
 from kscope.runs.web.contract.paging import Page, page_of, page_schema, paged

@@ -24,7 +24,7 @@ from kscope.runs.manifest_edits import without_managers
 from kscope.runs.models import Run
 from kscope.runs.selectors import check_seq
 from kscope.runs.web.answers import JSON, EngineAnswer, EngineView
-from kscope.runs.web.api.answer_schema import answer_class
+from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.paging import Page, page_of, page_schema, paged
 from kscope.runs.web.contract.queries import SEQ, query, whole, words

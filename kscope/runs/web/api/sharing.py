@@ -4,7 +4,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from kscope.accounts.access import Visibility
-from kscope.runs.web.rest import Body
+from kscope.runs.web.contract.fields import Body
 
 
 class Sharing(Body):

@@ -12,8 +12,8 @@ from rest_framework.permissions import SAFE_METHODS
 
 from kscope.accounts.permissions import ReadersAndEditors
 from kscope.runs.errors import PROBLEM_JSON
-from kscope.runs.web.api.answer_schema import answer_class
-from kscope.runs.web.rest import Body
+from kscope.runs.web.contract.answer_schema import answer_class
+from kscope.runs.web.contract.fields import Body
 from kscope.runs.web.shapes.events import CommandAnswer
 from kscope.runs.web.shapes.scenarios import FileProblem, SkippedFile
 
