@@ -232,7 +232,7 @@ def test_a_name_that_is_not_there_is_corrected(
     assert said.status == 2
     assert said.err == (
         "error: no pod checkout-api-99 in namespace shop of context prod\n"
-        "  help: pods with similar names: checkout-api-9, checkout-api-19, checkout-api-8\n"
+        "  help: pods with similar names: checkout-api-9, checkout-api-19\n"
         "        all that wait: kscope triage --context prod -n shop\n"
     )
 
