@@ -1,6 +1,6 @@
 """What spec.behavior of an autoscaler allows. Upstream: pkg/controller/podautoscaler/horizontal.go."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final
@@ -39,7 +39,7 @@ class Behavior:
     both_ways: bool
 
     @classmethod
-    def of(cls, spec: Manifest, *, both_ways: bool) -> "Behavior | None":
+    def of(cls, spec: Mapping[str, Any], *, both_ways: bool) -> "Behavior | None":
         """That of an autoscaler; None if it has none."""
         if spec.get("behavior") is None:
             return None

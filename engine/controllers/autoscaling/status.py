@@ -13,18 +13,18 @@ LIMITED: Final = "ScalingLimited"
 class AutoscalerStatus:
     """Its numbers and conditions; `changed` says whether it is to be written."""
 
-    __slots__ = ("_before", "_clock", "new")
+    __slots__ = ("_clock", "_old", "new")
 
     def __init__(self, autoscaler: ApiObject, clock: int) -> None:
         self._clock = clock
-        self._before: Manifest = {**autoscaler.status}
-        conditions = [{**one} for one in self._before.get("conditions") or ()]
-        self.new: Manifest = {**self._before, "conditions": conditions}
+        self._old: Manifest = {**autoscaler.status}
+        conditions = [{**one} for one in self._old.get("conditions") or ()]
+        self.new: Manifest = {**self._old, "conditions": conditions}
 
     @property
     def changed(self) -> bool:
         """Whether it differs from that of the object."""
-        return self.new != self._before
+        return self.new != self._old
 
     def condition(self, kind: str, holds: bool, reason: str, message: str) -> None:
         """Set a condition; its time changes only with its status. Upstream: setCondition()."""
@@ -40,7 +40,7 @@ class AutoscalerStatus:
 
     def counted(self, current: int) -> None:
         """So many replicas there are; no more is known. Upstream: setCurrentReplicasInStatus()."""
-        self._put(current, self._before.get("desiredReplicas") or 0)
+        self._put(current, self._old.get("desiredReplicas") or 0)
 
     def decided(self, current: int, desired: int, *, scaled: bool) -> None:
         """So many replicas there are, and so many there shall be. Upstream: setStatus()."""

@@ -18,7 +18,7 @@ from engine.diagnosis.subjects.scene import Scene, cause, deletion_facts
 from engine.diagnosis.subjects.workloads import workload_causes
 from engine.framework.explaining.case import listed
 from engine.framework.explaining.fact import Fact, fact
-from engine.kernel.sentences import Sentence, say, verbatim
+from engine.kernel.sentences import Sentence, phrase, say, verbatim
 from engine.kernel.units import timestamp
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject
@@ -27,6 +27,8 @@ from engine.objects.values.time_zones import UnknownTimeZone, time_zone
 
 CRON_JOB: Final = "CronJob"
 _CONTROLLER: Final = "cronjob-controller"
+_NEVER: Final = phrase('CronJob {cron_job} is never due: its schedule is "{value}".')
+_NO_ZONE: Final = phrase('CronJob {cron_job} is never due: its timeZone is "{value}".')
 
 
 def cron_job_causes(scene: Scene, cron_job: ApiObject) -> Iterator[Cause]:
@@ -61,16 +63,12 @@ def _schedule(cron_job: ApiObject) -> Schedule:
 
 
 def _unreadable(scene: Scene, cron_job: ApiObject, error: Exception) -> Cause:
-    is_zone = isinstance(error, UnknownTimeZone)
-    name = "timeZone" if is_zone else "schedule"
-    text = say(
-        'CronJob {cron_job} is never due: its {field} is "{value}".',
-        cron_job=cron_job.key,
-        field=name,
-        value=cron_job.spec.get(name),
-    )
-    reasons = ("UnknownTimeZone",) if is_zone else ("UnparseableSchedule", "InvalidSchedule")
-    event = scene.event(cron_job, *reasons)
+    if isinstance(error, UnknownTimeZone):
+        name, said = "timeZone", _NO_ZONE
+    else:
+        name, said = "schedule", _NEVER
+    text = said.say(cron_job=cron_job.key, value=cron_job.spec.get(name))
+    event = scene.event(cron_job, "UnknownTimeZone", "UnparseableSchedule", "InvalidSchedule")
     because = [fact(cron_job, ("spec", name), text)]
     why = say("The controller says: {error}.", error=str(error))
     return cause(_CONTROLLER, text, because, why=why, event=event)

@@ -1,6 +1,7 @@
 """The CronJob controller since v1.21. Upstream: pkg/controller/cronjob/cronjob_controllerv2.go."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from engine.api_server.store.watches import WatchEvent
 from engine.controllers.shared.controller import ControllerContext
@@ -232,9 +233,8 @@ class WatchingCronJobController(CronJobs):
 
 
 def _schedule_fields(cron_job: ApiObject | None) -> tuple[object, object]:
-    if cron_job is None:
-        return None, None
-    return cron_job.spec.get("schedule"), cron_job.spec.get("timeZone")
+    spec: Mapping[str, Any] = {} if cron_job is None else cron_job.spec
+    return spec.get("schedule"), spec.get("timeZone")
 
 
 def _note_success(status: CronJobStatus, job: ApiObject) -> None:
