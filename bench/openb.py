@@ -12,13 +12,11 @@ from typing import Any
 from bench.shapes import Manifest
 from bench.size import usual
 from bench.table import Row, seconds
+from engine.input.formats.openb import node_of, pod_of
 from engine.kernel.rng import Streams
 from engine.objects.objects import from_manifest
 from engine.scheduler.configuration.profiles import PROFILES
 from engine.scheduler.cycle.decisions_mode.decide import decide
-
-GPU = "example.com/gpu-milli"
-MODEL = "gpu-model"
 
 
 def folder() -> Path:
@@ -64,53 +62,15 @@ def _decide(*, evidence: bool, every: int = 1) -> tuple[int, float]:
 
 def nodes() -> list[Manifest]:
     """The trace's nodes."""
-    return [_node(row) for row in _rows("openb_node_list_all_node.csv")]
+    return [node_of(row) for row in _rows("openb_node_list_all_node.csv")]
 
 
 def pods(name: str = "openb_pod_list_default.csv") -> list[Manifest]:
     """The trace's pods, in order of creation."""
     rows = sorted(_rows(name), key=lambda row: int(row["creation_time"]))
-    return [_pod(row) for row in rows]
+    return [pod_of(row) for row in rows]
 
 
 def _rows(name: str) -> list[dict[str, str]]:
     with (folder() / name).open() as file:
         return list(csv.DictReader(file))
-
-
-def _node(row: dict[str, str]) -> Manifest:
-    amounts = {
-        "cpu": f"{row['cpu_milli']}m",
-        "memory": f"{row['memory_mib']}Mi",
-        "pods": "110",
-        GPU: str(int(row["gpu"]) * 1000),
-    }
-    labels = {
-        "kubernetes.io/hostname": row["sn"],
-        **({MODEL: row["model"]} if row["model"] else {}),
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": row["sn"], "labels": labels},
-        "status": {"capacity": amounts, "allocatable": amounts},
-    }
-
-
-def _pod(row: dict[str, str]) -> Manifest:
-    requests = {"cpu": f"{row['cpu_milli']}m", "memory": f"{row['memory_mib']}Mi"}
-    milli = int(row["num_gpu"]) * int(row["gpu_milli"])
-    if milli:
-        requests[GPU] = str(milli)
-    spec: Manifest = {"containers": [{"name": "main", "resources": {"requests": requests}}]}
-    if row["gpu_spec"]:
-        wanted = {"key": MODEL, "operator": "In", "values": row["gpu_spec"].split("|")}
-        terms = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
-        required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
-        spec["affinity"] = {"nodeAffinity": required}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": row["name"], "namespace": "default"},
-        "spec": spec,
-    }

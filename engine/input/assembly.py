@@ -66,6 +66,8 @@ class Assembly:
         self._places = places
         # By file, the versions of objects that a watch has printed.
         self.watched: dict[str, list[Version]] = {}
+        # Likewise, what the file is called.
+        self.called: dict[str, str] = {}
 
     def complete(self) -> None:
         """Put watches and test cases together, and add what the files rest on."""
@@ -91,15 +93,16 @@ class Assembly:
     def _take_newest(self) -> None:
         for name, versions in self.watched.items():
             self._take_versions(name, newest(versions))
-            self._result.sources[name] = (
-                "a watch, of which the newest version of each object is taken"
+            self._result.sources[name] = say(
+                "{what}, of which the newest version of each object is taken",
+                what=self.called[name],
             )
 
     def _take_recording(self, recording: Recording) -> None:
         for name, versions in self.watched.items():
             self._take_versions(name, recording.listed_of(versions))
             self._result.sources[name] = say(
-                "a watch, read as a recording: what people did are its steps"
+                "{what}, read as a recording: what people did are its steps", what=self.called[name]
             )
         steps = [_cleaned(step) for step in recording.steps]
         steps = [each for each in steps if self._admits(each)]

@@ -25,7 +25,9 @@ from engine.input.collected import check as check_object
 from engine.input.document_reader import DocumentReader
 from engine.input.files.noting import MOST_PROBLEMS, Notes
 from engine.input.files.streamed import StreamedFile
-from engine.input.formats.watches import Version, versions_of
+from engine.input.formats.openb import OPENB, is_openb, openb_versions
+from engine.input.formats.traces import RECORDS, SIMKUBE, is_trace, records_of, trace_versions
+from engine.input.formats.watches import WATCH, Version, versions_of
 from engine.input.header.expectations import Expectation
 from engine.input.instants import is_dated, newest_of, was_stored
 from engine.input.lessons.loading import LoadedLessons
@@ -239,6 +241,9 @@ class Loader:
     def _read(self, name: str, data: bytes, *, is_found: bool) -> None:
         contents = self._result.files.setdefault(name, FileContents())
         contents.bytes = len(data)
+        if is_trace(data) or is_openb(data):
+            self._trace(name, data)
+            return
         try:
             documents = read_documents(name, without_logs(data), self._limits)
         except DocumentError as error:
@@ -247,9 +252,9 @@ class Loader:
         if not documents:
             self._empty(name, is_found=is_found)
         contents.documents += len(documents)
-        versions = versions_of(documents)
-        if versions:
-            self._watch(name, data, versions)
+        versions, records = versions_of(documents), records_of(documents)
+        if versions or records:
+            self._watch(name, data, versions or records, WATCH if versions else RECORDS)
             return
         reports: list[tuple[Document, Report]] = []
         for document in documents:
@@ -335,17 +340,30 @@ class Loader:
         if result.scenario is not before[0]:
             self._places["spec"] = Place(name, document.index, data, ("spec",))
 
-    def _watch(self, name: str, data: bytes, versions: list[Version]) -> None:
+    def _trace(self, name: str, data: bytes) -> None:
+        """Read a recording that is neither YAML nor JSON."""
+        self._result.files[name].documents += 1
+        try:
+            versions = (
+                trace_versions(data, self._limits) if is_trace(data) else openb_versions(data)
+            )
+        except (DocumentError, UnicodeDecodeError) as error:
+            self.refuse(name, str(error))
+        else:
+            self._watch(name, b"", versions, SIMKUBE if is_trace(data) else OPENB)
+
+    def _watch(self, name: str, data: bytes, versions: list[Version], what: str) -> None:
         """Check the versions of objects of a file; they are put together once all is read."""
         reports: list[tuple[Document, Report]] = []
         for each in versions:
             report = Report()
-            check_object(each.manifest, (), report)
+            if each.type != "DELETED":
+                check_object(each.manifest, (), report)
             if report.problems:
                 reports.append((Document(each.document, each.manifest, each.line), report))
         self._notes.of_documents(name, data, reports)
         if not reports:
-            self._assembly.watched[name] = versions
+            self._assembly.watched[name], self._assembly.called[name] = versions, what
             self._places.setdefault("spec", Place(name, 1, data, ()))
 
     def finish(self) -> LoadResult:

@@ -20,6 +20,8 @@ from engine.objects.kinds import NAMESPACED, entity_id
 from engine.objects.manifest_parts import section
 
 Manifest = dict[str, Any]
+# What such a file is called.
+WATCH: Final = "a watch"
 Key = tuple[str, str, str]
 Type = Literal["ADDED", "MODIFIED", "DELETED"]
 
@@ -43,16 +45,18 @@ _MADE_BY: Final = "pv.kubernetes.io/provisioned-by"
 _SELECTED: Final = "volume.kubernetes.io/selected-node"
 # How long a recording goes on after its last step.
 _AFTERWARDS: Final = 60 * SECOND
+_SECOND: Final = len("2026-01-01T00:00:00")  # characters of a time in whole seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of an object, and where it stands."""
+    """One version of an object, and where it stands; `told` is its time, where the file says so."""
 
     type: Type
     manifest: Manifest
     document: int
     line: int
+    told: str = ""
 
     @property
     def key(self) -> Key:
@@ -61,7 +65,9 @@ class Version:
 
     @property
     def time(self) -> str:
-        """The newest time that the object names; "" for none."""
+        """The time that is told of it, or the newest one that the object names; "" for none."""
+        if self.told:
+            return self.told.rstrip("Z")
         fields: list[Any] = self.manifest["metadata"].get("managedFields") or []
         times = [cast("Manifest", each).get("time") for each in fields if isinstance(each, dict)]
         written = [str(each) for each in times if is_time(each)]
@@ -112,8 +118,8 @@ def versions_of(documents: Sequence[Document]) -> list[Version]:
             for each in documents
             if each.value["type"] in ("ADDED", "MODIFIED", "DELETED")
         ]
-        return found if all(_is_object(each.manifest) for each in found) else []
-    if len(documents) < 2 or not all(_is_object(each.value) for each in documents):
+        return found if all(is_object(each.manifest) for each in found) else []
+    if len(documents) < 2 or not all(is_object(each.value) for each in documents):
         return []
     return _bare_versions(documents)
 
@@ -131,7 +137,7 @@ def _bare_versions(documents: Sequence[Document]) -> list[Version]:
     return found if len(seen) < len(found) else []
 
 
-def _is_object(value: Any) -> bool:
+def is_object(value: Any) -> bool:
     """Whether it has a kind, and a name by which its versions belong together."""
     if not isinstance(value, dict):
         return False
@@ -197,11 +203,20 @@ def _is_instant(time: str) -> bool:
 def _listed(versions: Sequence[Version]) -> int:
     """How many versions the watch lists before the first change."""
     seen: dict[Key, None] = {}
+    begin = versions[0].told if versions else ""
     for place, each in enumerate(versions):
-        if each.type != "ADDED" or each.key in seen:
+        if each.type != "ADDED" or each.key in seen or not _was_there(each, begin):
             return place
         seen[each.key] = None
     return len(versions)
+
+
+def _was_there(version: Version, begin: str) -> bool:
+    """Whether an object was there when a recording with times of its own began."""
+    if not begin or version.told[:_SECOND] <= begin[:_SECOND]:
+        return True
+    created = version.manifest["metadata"].get("creationTimestamp")
+    return isinstance(created, str) and created[:_SECOND] < begin[:_SECOND]
 
 
 class _Clock:

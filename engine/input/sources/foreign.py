@@ -30,7 +30,16 @@ _KUSTOMIZATION: Final = say(
 _VALUES: Final = say("it has neither apiVersion nor kind, as values of a Helm chart have none")
 _NO_MANIFEST: Final = say("it has neither apiVersion nor kind, so it is no manifest")
 NOT_TEXT: Final = say("it is not a text file")
-NO_SUFFIX: Final = say("its name does not end in .yaml, .yml, .json, .jsonl or .ndjson")
+NO_SUFFIX: Final = say(
+    "its name does not end in .yaml, .yml, .json, .jsonl, .ndjson, .csv or .sktrace"
+)
+_AUDIT: Final = say(
+    "it is an audit log, which kscope does not read: record the cluster with kubectl get --watch "
+    "--output-watch-events -o json instead"
+)
+_KWOK: Final = say(
+    "it is a step of a KWOK recording, which kscope does not play: what is saved before the steps is read"
+)
 
 _ACTION: Final = re.compile(rb"\{\{-?\s*[\w.$\"(/*]")
 _TYPED: Final = re.compile(rb"^\s*[{\[,-]*\s*[\"']?(apiVersion|kind)[\"']?\s*:", re.MULTILINE)
@@ -38,7 +47,7 @@ _TYPED: Final = re.compile(rb"^\s*[{\[,-]*\s*[\"']?(apiVersion|kind)[\"']?\s*:",
 _OF_KUSTOMIZE: Final = frozenset(
     ("resources", "bases", "patches", "patchesStrategicMerge", "configMapGenerator", "components")
 )
-_SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
+_SUFFIXES: Final = (".yaml", ".yml", ".json", ".jsonl", ".ndjson", ".csv", ".sktrace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +120,10 @@ def _untyped_reason(file: str, manifest: Manifest, version: Any) -> str:
 def _unnamed_reason(kind: str, version: str) -> str:
     """Of what has no name: objects of kinds that kscope reads must have one."""
     group = version.rpartition("/")[0]
+    if group == "audit.k8s.io" and kind == "Event":
+        return _AUDIT
+    if group == "action.kwok.x-k8s.io":
+        return _KWOK
     is_custom = "." in group and not group.endswith(".k8s.io")
     if (kind in KINDS or kind in EVIDENCE) and not is_custom and not _is_setting(group):
         return ""

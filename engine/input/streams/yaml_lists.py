@@ -106,9 +106,11 @@ class YamlLists:
             before = head.count(b"\n") + 1
             error.line = error.line if error.line <= before else error.line - before - 1 + line
             raise
-        if len(documents) != 1 or not isinstance(documents[0].value, dict):
+        values: list[Any] = [each.value for each in documents]
+        if len(values) != 1 or not isinstance(values[0], dict):
             raise DocumentError("only one list may stand in so large a file", document=1, line=line)
-        return Frame(1, documents[0].line, _mapping(documents[0].value) | {ITEMS: []}, self._count)
+        document = documents[0]
+        return Frame(1, document.line, _mapping(document.value) | {ITEMS: []}, self._count)
 
 
 def _mapping(value: Any) -> Manifest:
