@@ -12,12 +12,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from engine.input.formats.watches import Version
+from engine.kernel.sentences import say
 from engine.objects.documents import DocumentError
 
 Manifest = dict[str, Any]
 Row = dict[str, str]
 # What such a file is called.
-OPENB: Final = "a table of an OpenB trace"
+OPENB: Final = say("a table of an OpenB trace")
 
 GPU: Final = "alibabacloud.com/gpu-milli"
 MODEL: Final = "gpu-model"

@@ -15,12 +15,13 @@ import msgpack  # pyright: ignore[reportMissingTypeStubs]
 import orjson
 
 from engine.input.formats.watches import Key, Type, Version, is_object, key_of
+from engine.kernel.sentences import say
 from engine.objects.documents import Document, DocumentError, Limits, json_document
 
 Manifest = dict[str, Any]
 # What such files are called.
-RECORDS: Final = "records of kube-scheduler-simulator"
-SIMKUBE: Final = "a trace of SimKube"
+RECORDS: Final = say("records of kube-scheduler-simulator")
+SIMKUBE: Final = say("a trace of SimKube")
 
 _EVENTS: Final[dict[str, Type]] = {"Add": "ADDED", "Update": "MODIFIED", "Delete": "DELETED"}
 _RECORD: Final = {"time", "event", "resource"}

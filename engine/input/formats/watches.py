@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, cast
 
 from engine.api_server.validation.kinds import is_known
 from engine.input.instants import is_time, newest_time, whole_second
+from engine.kernel.sentences import say
 from engine.kernel.units import SECOND, nanoseconds_of
 from engine.objects.documents import Document
 from engine.objects.kinds import NAMESPACED, entity_id
@@ -21,7 +22,7 @@ from engine.objects.manifest_parts import section
 
 Manifest = dict[str, Any]
 # What such a file is called.
-WATCH: Final = "a watch"
+WATCH: Final = say("a watch")
 Key = tuple[str, str, str]
 Type = Literal["ADDED", "MODIFIED", "DELETED"]
 
