@@ -27,7 +27,7 @@ def ask(path, body=None):
     data = body and json.dumps(body).encode()
     return json.load(urlopen(Request("http://127.0.0.1:8000/api/v1/" + path, data, headers)))
 name = "A pod that fits on no node"
-scenario = next(one["id"] for one in ask("scenarios/")["scenarios"] if one["name"] == name)
+scenario = next(one["id"] for one in ask("scenarios/")["items"] if one["name"] == name)
 run = ask("runs/", {"scenario": scenario, "play": True, "speed": "max"})["id"]
 while (status := ask(f"runs/{run}/")["status"]) != "finished":
     assert status in ("playing", "paused"), status

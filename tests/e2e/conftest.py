@@ -83,7 +83,7 @@ def no_run_plays_on(site: Site) -> Iterator[None]:
     """Runs left playing would take turns with those of later tests, and slow them down."""
     yield
     with urlopen(f"{site.address}api/v1/runs/", timeout=HANG_SECONDS) as answer:
-        listed = json.load(answer)["runs"]
+        listed = json.load(answer)["items"]
     for run in listed:
         if run["status"] == "playing":
             urlopen(

@@ -11,7 +11,7 @@ from tests.e2e.stories import cluster_file, get_json, node, pod, upload
 
 def _scenario_names(site: Site) -> list[str]:
     answer = get_json(f"{site.address}api/v1/scenarios/")
-    listed = answer if isinstance(answer, list) else answer["scenarios"]
+    listed = answer if isinstance(answer, list) else answer["items"]
     return sorted(each["name"] for each in listed)
 
 

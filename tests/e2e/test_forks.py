@@ -18,7 +18,7 @@ def api(page: Page, path: str, body: dict[str, Any] | None = None) -> Any:
 
 def first(page: Page, run: int, kind: str) -> int:
     """The seq of the first event of a kind."""
-    return api(page, f"{run}/events/?kind={kind}&limit=1")["events"][0]["seq"]
+    return api(page, f"{run}/events/?kind={kind}&limit=1")["items"][0]["seq"]
 
 
 def cordoned_fork(page: Page, run: int) -> int:
@@ -97,6 +97,6 @@ def test_a_change_is_tried_in_a_fork(page: Page) -> None:
     fork = int(re.findall(r"/runs/(\d+)/", page.url)[0])
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     assert (
-        api(page, f"{fork}/events/?order=desc&limit=1")["events"][0]["object"] == "pod/shop/big-2"
+        api(page, f"{fork}/events/?order=desc&limit=1")["items"][0]["object"] == "pod/shop/big-2"
     )
     assert api(page, f"{run}/")["head"] == api(page, f"{fork}/")["forked_seq"]

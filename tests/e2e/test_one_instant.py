@@ -58,7 +58,7 @@ def story(browser: Browser, site: Site) -> dict[str, int]:
     page = context.new_page()
     run = finished_run(page, "instants", content)
     context.close()
-    events = get_json(f"{site.address}api/v1/runs/{run}/events/?limit=500")["events"]
+    events = get_json(f"{site.address}api/v1/runs/{run}/events/?limit=500")["items"]
     late = next(event["seq"] for event in events if LATE in (event["object"] or ""))
     first = next(event["seq"] for event in events if event["kind"] == "PodBound")
     return {"run": run, "before": late - 1, "early": first - 1, "bound": first}

@@ -32,7 +32,7 @@ ANSWERS: list[tuple[str, str, dict[str, str], int, str]] = [
     ("GET", "/api/v1/runs/", {}, 200, "no-store"),
     ("GET", "/api/v1/schema/", {}, 200, "no-store"),
     ("GET", "/api/v1/runs/{run}/", {}, 200, "no-store"),
-    ("GET", "/api/v1/runs/{run}/events/?format=ndjson", {}, 200, "no-store"),
+    ("GET", "/api/v1/runs/{run}/events/export/?format=ndjson", {}, 200, "no-store"),
     ("GET", "/api/v1/runs/{run}/events/?format=csv", {}, 200, "no-store"),
     ("GET", "/runs/{run}/kubeconfig/", {}, 200, "no-store"),
     ("GET", "/admin/", {}, 302, "no-store"),

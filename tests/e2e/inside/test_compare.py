@@ -22,7 +22,7 @@ def tiles_of(board: dict[str, Any]) -> list[tuple[str, bool]]:
 def test_both_boards_follow_one_play_head(page: Page) -> None:
     run = finished_run(page, "boards", one_pod_too_many("boards"))
     fork = cordoned_fork(page, run)
-    bound = api(page, f"{run}/events/?kind=PodBound&limit=1")["events"][0]
+    bound = api(page, f"{run}/events/?kind=PodBound&limit=1")["items"][0]
     pod, at = bound["object"].removeprefix("pod/"), bound["at"]
     page.goto(f"/runs/{run}/compare/?with={fork}&t={at / 1e9}")
     boards = {"a": board_of(page, f"#{run}"), "b": board_of(page, f"#{fork}")}

@@ -47,7 +47,6 @@ def test_limits_and_quotas_are_kept() -> None:
     ("kind", "version", "words"),
     [
         ("PodTemplate", "v1", "no pod is made"),
-        ("HorizontalPodAutoscaler", "autoscaling/v2", "scales nothing"),
         ("ResourceClaim", "resource.k8s.io/v1", "stay pending"),
         ("PodGroup", "scheduling.x-k8s.io/v1alpha1", "stay pending"),
         ("VolumeAttributesClass", "storage.k8s.io/v1", "not applied to volumes"),

@@ -87,7 +87,7 @@ def answer_of(client: Client, run: Run, seen: Seen, answer: str) -> Any:
         }[answer]
     told = json_of(client, f"/api/v1/runs/{run.pk}/{path}?{urlencode(more)}")
     if answer == "event":
-        return told["events"][0]
+        return told["items"][0]
     return told["state"] if answer == "state" else told
 
 

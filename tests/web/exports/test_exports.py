@@ -20,7 +20,7 @@ from tests.web.exports.test_run_files import brought, exported
 @pytest.mark.parametrize("name", FORMATS)
 def test_each_format_comes_with_its_type(client: Client, driven: Run, name: str) -> None:
     query = f"?format={name}" + ("&pod=default/web" if FORMATS[name].of_pod else "")
-    answer = client.get(f"/api/runs/{driven.pk}/export/{query}")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/export/{query}")
     assert answer.status_code == 200
     assert answer.headers["Content-Type"] == FORMATS[name].media_type
     assert answer.headers["Content-Disposition"].endswith(f'-{driven.pk}{FORMATS[name].ending}"')
@@ -88,14 +88,14 @@ def test_a_run_before_its_first_event_comes_again(
 def test_what_cannot_be_exported_is_refused(
     client: Client, driven: Run, query: str, status: int, words: str
 ) -> None:
-    answer = client.get(f"/api/runs/{driven.pk}/export/{query}")
-    assert (answer.status_code, words in answer.json()["message"]) == (status, True)
+    answer = client.get(f"/api/v1/runs/{driven.pk}/export/{query}")
+    assert (answer.status_code, words in answer.json()["detail"]) == (status, True)
 
 
 def test_without_pyarrow_parquet_says_what_to_install(
     client: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    answer = client.get(f"/api/runs/{driven.pk}/export/?format=parquet")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/export/?format=parquet")
     assert answer.status_code == 409
-    assert "pip install 'kscope-sim[parquet]'" in answer.json()["message"]
+    assert "pip install 'kscope-sim[parquet]'" in answer.json()["detail"]

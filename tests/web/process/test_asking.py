@@ -108,7 +108,7 @@ async def test_the_run_list_is_served_while_questions_wait(
     waiting = [await asked(opened(why(driven))) for _ in range(5)]
     await until(lambda: len(engine.asked) == 5)
     status, _, listed = await response(await asked(opened("/api/v1/runs/")))
-    assert (status, listed["runs"][0]["id"]) == (200, driven.pk)
+    assert (status, listed["items"][0]["id"]) == (200, driven.pk)
     engine.answer.set_result(b'{"state":"unschedulable"}')
     for request in waiting:
         status, headers, told = await response(request)

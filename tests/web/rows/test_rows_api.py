@@ -81,7 +81,7 @@ def test_an_order_can_be_turned_around(client: Client, driven: Run) -> None:
 def test_what_cannot_be_wanted_is_refused(
     client: Client, driven: Run, query: dict[str, Any]
 ) -> None:
-    assert rows(client, driven, status=400, **query)["message"]
+    assert rows(client, driven, status=400, **query)["detail"]
 
 
 def test_unknown_lists_and_events_are_missing(client: Client, driven: Run) -> None:

@@ -85,7 +85,7 @@ def begin_run(request: Request, name: str, archive: bytes) -> FollowingRun | Non
     try:
         files = [("files", (f"{name}.tar.gz", archive))]
         scenario = _asked(
-            server, token, "POST", "/api/scenarios/", files=files, data={"name": name}
+            server, token, "POST", "/api/v1/scenarios/", files=files, data={"name": name}
         )
         _check(server, scenario)
         body = {"scenario": scenario.json()["id"], "play": False}

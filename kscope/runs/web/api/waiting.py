@@ -4,7 +4,8 @@ import asyncio
 import time
 
 import orjson
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
+from django.db import close_old_connections, connection
 from django.utils.translation import gettext
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -36,14 +37,14 @@ class WaitAnswer(LateAnswer):
         run: Run | None = self._run
         while run is not None and not self._is_there(run) and time.monotonic() < self._ends:
             await asyncio.sleep(LOOK_SECONDS)
-            run = await database_sync_to_async(_looked)(run.pk)
+            run = await sync_to_async(_looked)(run.pk)
         if run is None:
             gone = gettext("Run {number} was deleted.").format(number=self._run.pk)
             refusal = refused(ApplicationError(gone, status=404))
             self.content, self.status_code = refusal.content, refusal.status_code
             self.headers["Content-Type"] = refusal.headers["Content-Type"]
             return
-        shown = await database_sync_to_async(selectors.run_dict)(run)
+        shown = await sync_to_async(selectors.run_dict)(run)
         self.content = orjson.dumps(shown)
 
     def _is_there(self, run: Run) -> bool:
@@ -52,7 +53,11 @@ class WaitAnswer(LateAnswer):
 
 
 def _looked(run_id: int) -> Run | None:
-    return Run.described().filter(pk=run_id).first()
+    """The run as it is now. Whoever waits holds no connection to the database meanwhile."""
+    run = Run.described().filter(pk=run_id).first()
+    if not connection.in_atomic_block:  # as it is around a test
+        close_old_connections()
+    return run
 
 
 def _rests(run: Run) -> bool:

@@ -73,6 +73,14 @@ class Problem(serializers.Serializer):
         required=False, help_text="the one that was rejected; `detail` says why"
     )
     head = serializers.IntegerField(required=False, help_text="seq of the newest event there is")
+    quota = serializers.CharField(required=False, help_text="which one is used up")
+    used = serializers.IntegerField(required=False, help_text="of that quota")
+    limit = serializers.IntegerField(required=False, help_text="of that quota")
+    could_go = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="what could be deleted, or paused, to stay below it",
+    )
 
 
 class Operation(AutoSchema):

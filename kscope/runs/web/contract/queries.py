@@ -65,7 +65,11 @@ def one_of(choices: Iterable[str], text: str = "") -> Field:
     """One of the *choices*; a refusal names them."""
     known = [*choices]
     return serializers.ChoiceField(
-        known, required=False, help_text=text, error_messages={"invalid_choice": _unknown(known)}
+        known,
+        required=False,
+        allow_blank=True,
+        help_text=text,
+        error_messages={"invalid_choice": _unknown(known)},
     )
 
 
@@ -75,7 +79,7 @@ def _unknown(known: list[str]) -> str:
 
 def switch(text: str) -> Field:
     """Whether something is wanted: 1, or 0."""
-    return _Switch(required=False, help_text=text)
+    return _Switch(required=False, allow_blank=True, help_text=text)
 
 
 class _Switch(serializers.ChoiceField):
