@@ -159,12 +159,12 @@ def names_of(
     value: Any, described: dict[str, Any], parts: dict[str, Any], at: str = ""
 ) -> list[str]:
     """Where an answer and its description name other fields."""
-    described = described.get("allOf", [described])[0]
+    described = (described.get("allOf") or described.get("oneOf") or [described])[0]
     described = parts[described["$ref"].rsplit("/", 1)[1]] if "$ref" in described else described
     if isinstance(value, list):
         items = described["items"]
         return [each for one in value for each in names_of(one, items, parts, f"{at}[]")]
-    if not isinstance(value, dict) or "properties" not in described:
+    if not isinstance(value, dict) or not described.get("properties"):
         return []
     known = described["properties"]
     apart = [f"{at}.{name}" for name in {**value, **known} if (name in value) != (name in known)]

@@ -43,8 +43,8 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: reader}
 ---
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
+apiVersion: autoscaling.k8s.io/v1
+kind: VerticalPodAutoscaler
 metadata: {name: web}
 """
 STEPS = (
@@ -92,7 +92,7 @@ def test_it_shows_what_was_left_aside_and_why(client: Client, brought: Run) -> N
     [file] = report["files"]
     assert (file["name"], file["bytes"]) == ("brought.yaml", len(BROUGHT))
     left = {each["kind"]: each for each in report["left_out"]}
-    assert "scales nothing" in left["HorizontalPodAutoscaler"]["note"]
+    assert "requests stay as the pod says" in left["VerticalPodAutoscaler"]["note"]
     assert (left["Role"]["is_neutral"], left["Role"]["is_evidence"]) == (True, False)
     assert left["Event"]["is_evidence"]
 

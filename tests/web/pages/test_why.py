@@ -34,7 +34,7 @@ def test_a_node_is_asked_about_like_a_pod(client: Client, driven: Run) -> None:
     assert client.get(f"/api/v1/runs/{driven.pk}/why/node/gone/").status_code == 404
     refused = client.get(f"/api/v1/runs/{driven.pk}/why/secret/default/s/")
     assert refused.status_code == 400
-    assert "claim, daemonset" in refused.json()["detail"]
+    assert "claim, cronjob, daemonset" in refused.json()["detail"]
 
 
 def test_an_answer_says_what_is_reached(client: Client, driven: Run) -> None:
