@@ -25,7 +25,7 @@ def cordoned_fork(page: Page, run: int) -> int:
     """A fork before the first attempt, in which no pod gets a node; played to its end."""
     fork = api(page, f"{run}/fork/", {"seq": first(page, run, "AttemptStarted") - 1})["id"]
     api(page, f"{fork}/commands/", {"verb": "cordon", "object": "node/small"})
-    wait_for(lambda: api(page, f"{fork}/commands/")["commands"][0]["status"] == "applied")
+    wait_for(lambda: api(page, f"{fork}/commands/")["items"][0]["status"] == "applied")
     api(page, f"{fork}/transport/", {"action": "play", "speed": "max"})
     wait_for(lambda: api(page, f"{fork}/")["status"] != "playing")
     return fork
@@ -96,7 +96,5 @@ def test_a_change_is_tried_in_a_fork(page: Page) -> None:
     expect(page.locator(".pagehead")).to_contain_text("bound to", timeout=PATIENCE_MS)
     fork = int(re.findall(r"/runs/(\d+)/", page.url)[0])
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    assert (
-        api(page, f"{fork}/events/?order=desc&limit=1")["items"][0]["object"] == "pod/shop/big-2"
-    )
+    assert api(page, f"{fork}/events/?order=desc&limit=1")["items"][0]["object"] == "pod/shop/big-2"
     assert api(page, f"{run}/")["head"] == api(page, f"{fork}/")["forked_seq"]

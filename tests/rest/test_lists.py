@@ -80,7 +80,9 @@ def test_listed_objects_are_those_of_the_engine(client: Client, driven: Run) -> 
                 shown = client.get(address, query).json()["items"]
                 held = {each.id: each.raw for each in cluster.store.objects(kind)}
                 assert {each["id"] for each in shown} == set(held)
-                assert all(each["manifest"].get("spec") == held[each["id"]].get("spec") for each in shown)
+                assert all(
+                    each["manifest"].get("spec") == held[each["id"]].get("spec") for each in shown
+                )
 
 
 def test_objects_now_are_those_of_the_newest_event(client: Client, driven: Run) -> None:

@@ -1,7 +1,7 @@
 """A scheduler that is not ours: it decides through the API, and the run is replayed without it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.request import urlopen
 
@@ -142,7 +142,7 @@ def digests(running: Running, scenario: str) -> tuple[str, str]:
         seed=run["seed"],
         tie_break=run["tie_break"],
     )
-    for command in _asked(f"{address}commands/")["commands"]:
+    for command in _commands(address):
         go_to(engine, steps=command["position"], at=command["at"])
         engine.apply(Command.from_dict(command["body"]))
     while engine.seq < run["head"] and engine.next_at is not None:
@@ -150,6 +150,15 @@ def digests(running: Running, scenario: str) -> tuple[str, str]:
     engine.take()
     assert engine.seq == run["head"]
     return run["digest"], engine.digest()
+
+
+def _commands(address: str) -> Iterator[Any]:
+    """All of a run, page by page."""
+    after: str | None = ""
+    while after is not None:
+        page = _asked(f"{address}commands/{after}")
+        yield from page["items"]
+        after = f"?continue={page['continue']}" if page["continue"] else None
 
 
 def _asked(address: str) -> Any:

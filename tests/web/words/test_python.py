@@ -27,7 +27,7 @@ NOT_READ_ON_PAGES = (
     *("kscope/runs/web/api/", "kscope/runs/web/contract/", "kscope/runs/web/fault_actions.py"),
     "scheduling/timeline/api.py",
     "scheduling/findings/record_checks.py",
-    *("kscope/program/", "kscope/words/catalogue.py"),
+    *("kscope/exports/", "kscope/program/", "kscope/words/catalogue.py"),
 )
 
 

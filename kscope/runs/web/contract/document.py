@@ -15,6 +15,7 @@ from kscope.runs.errors import PROBLEM_JSON
 from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.fields import Body
 from kscope.runs.web.shapes.events import CommandAnswer
+from kscope.runs.web.shapes.open import CouldGo
 from kscope.runs.web.shapes.scenarios import FileProblem, SkippedFile
 
 Document = dict[str, Any]
@@ -76,10 +77,8 @@ class Problem(serializers.Serializer):
     quota = serializers.CharField(required=False, help_text="which one is used up")
     used = serializers.IntegerField(required=False, help_text="of that quota")
     limit = serializers.IntegerField(required=False, help_text="of that quota")
-    could_go = serializers.ListField(
-        child=serializers.DictField(),
-        required=False,
-        help_text="what could be deleted, or paused, to stay below it",
+    could_go = answer_class(CouldGo)(
+        many=True, required=False, help_text="what could be deleted, or paused, to stay below it"
     )
 
 

@@ -1,6 +1,6 @@
 """Objects whose fields somebody else names: Kubernetes, a component, a plugin."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -116,3 +116,14 @@ class VisibilityField(serializers.ChoiceField):
 
 
 Visibility = Annotated[Literal["private", "shared", "public"], VisibilityField]
+
+
+class CouldGo(TypedDict):
+    """A run or an upload that an account could do without."""
+
+    id: int
+    name: str
+    uploaded: NotRequired[str]
+    """RFC 3339"""
+    computed: NotRequired[str]
+    """RFC 3339"""
