@@ -12,7 +12,8 @@ ROOT = Path(settings.BASE_DIR)
 # Kubernetes' own words are in no catalogue, and commands speak to those who run kscope.
 PACKAGES = ("kscope", "scheduling", "volumes")
 OTHERS = (ROOT / "kube" / "web.py",)
-NOT_PAGES = ("migrations", "management", "up")
+# The program speaks English alone, as manage.py does.
+NOT_PAGES = ("migrations", "management", "program", "up")
 # The one look-up whose message stands in a document.
 OF_DOCUMENTS = "kscope/documents/language.py"
 
@@ -27,7 +28,7 @@ NOT_READ_ON_PAGES = (
     *("kscope/runs/web/api/", "kscope/runs/web/contract/", "kscope/runs/web/fault_actions.py"),
     "scheduling/timeline/api.py",
     "scheduling/findings/record_checks.py",
-    *("kscope/exports/", "kscope/program/", "kscope/words/catalogue.py"),
+    *("kscope/exports/", "kscope/words/catalogue.py"),
 )
 
 
