@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.walk.runs import History, Walked
 from tests.walk.truth import TRUTHS, State
 
 IN_PAGE = Path(__file__).with_name("in_page.js")
+CATALOGUE = Path(__file__).parents[2] / "kscope" / "locale" / "djangojs.pot"
 WIDTHS = {390: 844, 1280: 720, 1440: 900, 1920: 1080}
 """Width → height of the window."""
 
@@ -82,6 +84,11 @@ class Report:
             f"{len(lines)} kinds of findings, {len(self.findings)} findings"
         )
         return "\n".join(lines)
+
+
+@cache
+def _words_of_pages() -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]+", CATALOGUE.read_text()))
 
 
 def places_of(history: History, seqs: tuple[int, ...], dice: random.Random) -> list[Place]:
@@ -272,8 +279,13 @@ class Walker:
 
 
 def _later(text: str, place: Place, names: list[str]) -> Iterator[tuple[str, str, str]]:
-    """Names in a frame that only a later event brings; the page may say that its own object is not there."""
+    """Names in a frame that only a later event brings; the page may say that its own object is not there.
+
+    A name that is a word of the pages, such as "next", says nothing.
+    """
     for name in names:
+        if name in _words_of_pages():
+            continue
         if name != place.subject.rpartition("/")[2] and re.search(
             rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text
         ):

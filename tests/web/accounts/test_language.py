@@ -28,7 +28,8 @@ def language_of(client: Client) -> str:
 
 
 def account(name: str) -> Account:
-    return account_create(name=name, role=Role.VIEWER, password=PASSWORD)[0].account
+    user, _ = account_create(name=name, role=Role.VIEWER, password=PASSWORD)
+    return Account.objects.get(user=user)
 
 
 @pytest.mark.usefixtures("two_languages")

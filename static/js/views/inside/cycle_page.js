@@ -41,13 +41,15 @@ function Body({session, cycle}) {
 
 function Head({session, cycle, answer}) {
   const number = answer?.cycle ?? cycle.number.value;
+  // Before its cycle nothing is known of a pod's attempt, nor where it goes.
+  const isKnown = answer && !cycle.isAhead.value;
   return html`
     <div class="cyclehead"><h1>${number === null ? gettext("Scheduler") : gettext("Cycle {number}", {number: count(number)})}</h1>
-      ${answer && html`<span class="mute small">${gettext("attempt {attempt}", {attempt: answer.pop.attempt})}</span>`}
+      ${isKnown && html`<span class="mute small">${gettext("attempt {attempt}", {attempt: answer.pop.attempt})}</span>`}
       <span class="end"><button class="btn icon plain" type="button" aria-label=${gettext("Cycle before")} aria-keyshortcuts="[" disabled=${number === null || number <= 1} onClick=${() => cycle.turn(-1)}>‹</button>
         <button class="btn icon plain" type="button" aria-label=${gettext("Next cycle")} aria-keyshortcuts="]" disabled=${number === null} onClick=${() => cycle.turn(1)}>›</button></span></div>
     ${
-      answer &&
+      isKnown &&
       html`<div class="who"><p class="cut"><${PodLink} session=${session} podKey=${answer.pod} /></p>
         <p class="mute">${asksWords(session.model.entities.get(`pod/${answer.pod}`))}</p><p class="mute">${cycleWords(answer)}</p></div>`
     }`;

@@ -49,7 +49,7 @@ function About({session, inside}) {
     ...(answer?.claims ?? []).map((key) => `claim/${key}`),
     ...(answer?.pods ?? []).map((key) => `pod/${key}`),
     ...[...new Set((answer?.steps ?? []).map(({entity}) => entity).filter((id) => id.startsWith("node/")))],
-  ].filter((id) => id !== about);
+  ].filter((id) => id !== about && (!session.place.past || session.model.entities.has(id)));
   return html`
     <div class="who"><h1 class="cut" title=${nameOf(about)}><span class="mute">${kind} </span><${ObjectLink} session=${session} id=${about}>${nameOf(about)}<//></h1>
       <p class="mute">${aboutWords(session.model.entities.get(about), kind)}</p>

@@ -35,7 +35,7 @@ function Tick({x, tick, isActive}) {
 /** One row for each try, with the wait that follows it as a bar. */
 export function Ladder({ladder, at}) {
   const {rows, from, end, operation} = ladder;
-  const x = (instant) => LEFT + ((instant - from) / (end - from || 1)) * (WIDE - LEFT - 24);
+  const x = (instant) => LEFT + ((instant - from) / (end - from || 1)) * (WIDE - LEFT - LABEL);
   const high = 34 + rows.length * ROW;
   const {title} = operationLook({name: operation});
   return html`
@@ -62,16 +62,15 @@ function Rung({row: {number, from, to, wait, next, status}, y, x, at}) {
       html`
       <rect x=${x(to) + 3} y=${y - 5} width=${Math.max(1, x(waited) - x(to) - 4)} height="10" class="wait" />
       ${next > at && html`<line x1=${x(waited)} x2=${end} y1=${y} y2=${y} class="rest" />`}
-      <${Label} row=${{from: x(from), end}} y=${y}>${waitWords({to, wait, next, at})}<//>`
+      <${Label} x=${end} y=${y}>${waitWords({to, wait, next, at})}<//>`
     }
-    ${status === "succeeded" && html`<${Label} row=${{from: x(from), end}} y=${y} look="good">${gettext("works")}<//>`}
+    ${status === "succeeded" && html`<${Label} x=${end} y=${y} look="good">${gettext("works")}<//>`}
   </g>`;
 }
 
-/** The words beside a row: after it, or before it where there is no room after it. */
-function Label({row: {from, end}, y, look = "", children}) {
-  const isBefore = end > WIDE - LABEL;
-  return html`<text x=${isBefore ? from - 8 : end + 8} y=${y + 4} class=${`${look}${isBefore ? " endl" : ""}`}>${children}</text>`;
+/** The words after a row. */
+function Label({x, y, look = "", children}) {
+  return html`<text x=${x + 8} y=${y + 4} class=${look}>${children}</text>`;
 }
 
 function waitWords({to, wait, next, at}) {

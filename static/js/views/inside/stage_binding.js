@@ -171,7 +171,7 @@ export function BindStage({answer}) {
     ${
       total > 0 &&
       html`<div class="sechead"><h3>${gettext("Where {total} went", {total: duration(total)})}</h3></div>
-      <div class="spent" role="img" aria-label=${listText(parts.map(({title, ns}) => `${title} ${duration(ns)}`))}>${parts.map(({title, family, ns}) => html`<span key=${title} class=${`f-${family}`} style=${`flex-grow:${Math.max(1, Math.round((ns / total) * 1000))}`} title=${labelled(title, duration(ns))}>${ns / total > 0.12 ? listText([title, duration(ns)]) : ""}</span>`)}</div>
+      <div class="spent" role="img" aria-label=${listText(parts.map(({title, ns}) => `${title} ${duration(ns)}`))}>${parts.map(({title, family, ns}) => html`<span key=${title} class=${`f-${family}`} style=${`flex-grow:${Math.max(1, Math.round((ns / total) * 1000))}`} title=${listText([title, duration(ns)])}>${ns / total > 0.12 ? listText([title, duration(ns)]) : ""}</span>`)}</div>
       <p class="micro mute">${parts.map(({title, ns}) => `${title} ${duration(ns)}`).join(" · ")}</p>`
     }
     <p class="small machine"><${State} mark="pending" family="held">${gettext("Initial")}<//> → <${State} mark="assumed" family="promised">${gettext("Assumed")}<//> → <${State} mark="bound" family="settled">${gettext("Added")}<//> <span class="mute">${gettext("when the watch brings the pod back with its node")}</span></p>
