@@ -142,7 +142,8 @@ def stand_still(page: Page, run: int) -> int:
     """
     nothing = {"verb": "delete", "object": "node/nowhere"}
     address = f"/api/v1/runs/{run}/commands/"
-    number = page.request.post(address, data=nothing).json()["id"]
+    told = page.request.post(address, data=nothing).json()
+    number = told.get("command", told)["id"]
     wait_for(
         lambda: any(
             each["id"] == number and each["status"] == "rejected"

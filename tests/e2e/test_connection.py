@@ -107,7 +107,7 @@ def test_too_many_requests_say_when_to_come_back(page: Page) -> None:
     page.route(
         "**/transport/",
         lambda route: route.fulfill(
-            status=429, headers={"Retry-After": "7"}, json={"message": "Too many requests"}
+            status=429, headers={"Retry-After": "7"}, json={"detail": "Too many requests"}
         ),
     )
     page.get_by_role("button", name="Step one event", exact=True).click()

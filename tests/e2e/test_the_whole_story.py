@@ -80,7 +80,7 @@ def _see_the_pod_that_no_longer_fits(page: Page) -> None:
 def _check_the_timeline(page: Page, site: Site, run: int, tmp_path: Path) -> None:
     page.get_by_role("link", name="Open timeline").click()
     expect(page.get_by_role("heading", name="Timeline")).to_be_visible()
-    exported = page.request.get(f"/api/v1/runs/{run}/events/?format=ndjson")
+    exported = page.request.get(f"/api/v1/runs/{run}/events/export/?format=ndjson")
     assert exported.ok
     events = [json.loads(line) for line in exported.text().splitlines()]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))

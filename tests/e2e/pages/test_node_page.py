@@ -90,7 +90,7 @@ def test_a_drain_asks_first_and_can_be_left(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(question).to_be_hidden()
     expect(drain).to_be_focused()
-    assert page.request.get(f"/api/v1/runs/{run}/commands/").json() == {"commands": []}
+    assert page.request.get(f"/api/v1/runs/{run}/commands/").json()["items"] == []
     drain.press("Enter")
     page.keyboard.press("Tab")
     with page.expect_response(lambda answer: "evict_pods" in (answer.request.post_data or "")):

@@ -244,7 +244,7 @@ def test_object_can_be_chosen_on_the_machines_page(page: Page) -> None:
 def test_a_failed_question_can_be_repeated(page: Page) -> None:
     run = finished_run(page, "why-again", cluster_file("why-again", node("n")))
     page.goto(f"/runs/{run}/nodes/n/")
-    busy = {"status": 503, "json": {"message": "Too many questions at once"}}
+    busy = {"status": 503, "json": {"detail": "Too many questions at once"}}
 
     def refuse(route: Route) -> None:
         route.fulfill(**busy)
