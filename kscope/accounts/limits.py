@@ -129,3 +129,14 @@ def _count_in(alias: str, key: str, seconds: int, uses: int) -> int:
         return int(cache.incr(key, uses))
     except ValueError:  # The key expired in between.
         return uses
+
+
+def upload_limit(visitor: Visitor) -> int:
+    """How many bytes the files of an upload of *visitor* may have together."""
+    has_more = visitor.is_admin or visitor.is_local
+    return settings.UPLOAD_MAX_ADMIN_BYTES if has_more else settings.UPLOAD_MAX_BYTES
+
+
+def most_of_all() -> int:
+    """The same for the visitor who may send most."""
+    return max(settings.UPLOAD_MAX_ADMIN_BYTES, settings.UPLOAD_MAX_BYTES)

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 
 from kscope.accounts.access import visitor_of
-from kscope.accounts.upload_size import upload_limit
+from kscope.accounts.limits import upload_limit
 
 register = template.Library()
 

@@ -201,13 +201,12 @@ class JsonLists:
     def _expect(self, what: bytes, line: int = 0) -> None:
         found = self._next()
         if found != what:
-            shown = repr(found.decode(errors="replace")) if found else "the end of the file"
+            wanted = repr(what.decode())
+            if not found:
+                raise self._error(say("not JSON: expected {what}, found its end", what=wanted))
+            shown = repr(found.decode(errors="replace"))
             raise self._error(
-                say(
-                    "not JSON: expected {what}, found {found}",
-                    what=repr(what.decode()),
-                    found=shown,
-                )
+                say("not JSON: expected {what}, found {found}", what=wanted, found=shown)
             )
         self.window.take(1)
 

@@ -19,7 +19,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.utils.translation import gettext
 
-from kscope.accounts.upload_size import most_of_all
+from kscope.accounts.limits import most_of_all
 from kscope.runs.capacity.askers import asker_key
 from kscope.runs.capacity.places import Places
 from kscope.runs.errors import ApplicationError

@@ -15,8 +15,8 @@ from django.utils.translation import gettext
 from kscope.accounts import limits
 from kscope.accounts.access import Visitor
 from kscope.accounts.authentication import is_own_origin
+from kscope.accounts.limits import upload_limit
 from kscope.accounts.sockets import credential_of
-from kscope.accounts.upload_size import upload_limit
 from kscope.runs.capacity.askers import address_of, remember
 from kscope.runs.capacity.quotas import quotas_foresee
 from kscope.runs.errors import ApplicationError

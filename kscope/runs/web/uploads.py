@@ -36,7 +36,7 @@ from engine.run_file.contents import RunFileError
 from engine.run_file.reading import read_run_file
 from engine.scheduler.configuration.scenario_schedulers import check_setup, is_known_plugin
 from kscope.accounts.access import Visitor
-from kscope.accounts.upload_size import upload_limit
+from kscope.accounts.limits import upload_limit
 from kscope.runs import aside, services
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError

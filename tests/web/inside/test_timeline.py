@@ -134,7 +134,7 @@ def test_the_least_used_traces_are_dropped(
         assert anew is not first
 
 
-def test_a_run_is_drawn_as_its_story_would_be(client: Client, driven: Run) -> None:
+def test_a_run_is_drawn_as_its_story(client: Client, driven: Run) -> None:
     drawn = client.get(f"/api/v1/runs/{driven.pk}/drawing/").json()
     rects = re.findall(
         r'class="(.)" x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)"',

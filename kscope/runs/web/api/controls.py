@@ -13,8 +13,8 @@ from kscope.runs import selectors, services
 from kscope.runs.access import found_run
 from kscope.runs.models import Run
 from kscope.runs.web.api.once import once
-from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.contract.fields import Body
+from kscope.runs.web.contract.schema import RUN
 from kscope.runs.web.rest import RestView
 
 

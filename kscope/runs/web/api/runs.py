@@ -18,11 +18,11 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.triages import with_stuck
 from kscope.runs.web.api.once import once
-from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
 from kscope.runs.web.contract.fields import Body
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
 from kscope.runs.web.contract.queries import MOST, query
+from kscope.runs.web.contract.schema import RUN
 from kscope.runs.web.rest import RestView
 
 MOST_RUNS, USUAL_RUNS = 500, 100

@@ -19,12 +19,12 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web.answers import EngineView, refused
 from kscope.runs.web.api.once import once
-from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
 from kscope.runs.web.contract.answer_schema import answer_class, answer_schema
 from kscope.runs.web.contract.fields import Body, refuse_unknown_fields
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
 from kscope.runs.web.contract.queries import query
+from kscope.runs.web.contract.schema import RUN
 from kscope.runs.web.rest import RestView
 from kscope.runs.web.shapes.scenarios import ListedScenario, ScenarioDetail, UploadedScenario
 from kscope.runs.web.upload_report import stored_report

@@ -15,8 +15,8 @@ from kscope.runs.access import found_run
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 from kscope.runs.web.answers import JSON, EngineView, LateAnswer, refused
-from kscope.runs.web.api.schema import RUN
 from kscope.runs.web.contract.queries import query, whole
+from kscope.runs.web.contract.schema import RUN
 
 USUAL_SECONDS, MOST_SECONDS = 30, 60
 # Between two looks at the run.

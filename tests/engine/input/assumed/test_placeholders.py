@@ -202,7 +202,7 @@ def test_a_class_of_admitted_pods_is_assumed() -> None:
     assert cluster.store.get("PriorityClass", "high").raw["value"] == 1000
 
 
-def test_a_runtime_class_keeps_the_overhead_of_its_pods() -> None:
+def test_a_runtime_class_keeps_its_pods_overhead() -> None:
     overhead = {"cpu": "250m"}
     loaded = load(node("n1"), pod("a", nodeName="n1", runtimeClassName="kata", overhead=overhead))
     assert assumed(loaded) == ["RuntimeClass kata"]

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.program.asked import ROOT
-from tests.program.test_gate import SCENARIO
+from tests.program.automation.test_gate import SCENARIO
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 # As GitHub calls it for `shell: bash`.

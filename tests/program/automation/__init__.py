@@ -1,0 +1,1 @@
+"""The program for other programs: gates of CI, agents."""
