@@ -75,7 +75,7 @@ test("without claims a volume is selected", () => {
 test("a binding is shown once the events of all its objects were read", async ({mock}) => {
   mock.timers.enable({apis: ["setTimeout"]});
   const held = [];
-  const api = {get: () => new Promise((resolve) => held.push(() => resolve({events: [], next: null})))};
+  const api = {get: () => new Promise((resolve) => held.push(() => resolve({items: [], continue: null})))};
   const state = {
     "claim/a/data": BOUND,
     "volume/pv": {phase: "Bound", claim: "a/data"},
@@ -100,7 +100,7 @@ test("a binding is shown once the events of all its objects were read", async ({
 
 test("a volume whose claim becomes known later is shown once the events of both were read", async ({mock}) => {
   mock.timers.enable({apis: ["setTimeout"]});
-  const api = {get: async () => ({events: [], next: null})};
+  const api = {get: async () => ({items: [], continue: null})};
   const {chosen, change} = setUp({}, {volume: "volume/pv"}, api);
   chosen.start();
   change({"volume/pv": {phase: "Released", claim: "a/data"}});
