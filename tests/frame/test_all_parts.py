@@ -10,13 +10,15 @@ good: ; @echo a good part ran
 bad: ; @echo a bad part ran; exit 3
 first: ; @touch first; until test -e second; do sleep 0.01; done
 second: ; @touch second; until test -e first; do sleep 0.01; done
+endless: ; @trap 'echo interrupted' INT; sleep 1000; exit 1
 """
 
 
-def run(folder: Path, *lanes: str) -> "subprocess.CompletedProcess[str]":
+def run(folder: Path, *lanes: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     (folder / "Makefile").write_text(MAKEFILE)
     # A Makefile that runs these tests must not have a say in how they run make.
     env = {key: value for key, value in os.environ.items() if key not in ("MAKE", "MAKEFLAGS")}
+    env |= settings
     words = [PARTS, *lanes]
     return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
@@ -41,6 +43,15 @@ def test_it_succeeds_only_when_every_part_does(tmp_path: Path) -> None:
 def test_lanes_run_beside_each_other(tmp_path: Path) -> None:
     # Each of the two waits until the other one has begun.
     assert run(tmp_path, "first", "second").returncode == 0
+
+
+def test_an_endless_part_hides_no_other_one(tmp_path: Path) -> None:
+    done = run(tmp_path, "endless never", "good", PARTS_SECONDS="1")
+    assert done.returncode == 1
+    assert "endless    | interrupted" in done.stdout
+    *_, first, second, third = done.stdout.splitlines()
+    ends = {line.split()[0]: line.split()[1] for line in (first, second, third)}
+    assert ends == {"good": "passed", "endless": "FAILED", "never": "FAILED"}
 
 
 def test_a_failed_part_is_shown_in_one_piece(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def test_a_bound_pod_shows_its_nodes_scores(page: Page) -> None:
     run = finished_run(page, "pod-scores", one_pod_too_many("pod-scores"))
     page.goto(f"/runs/{run}/pods/")
     page.get_by_label("State").select_option("bound")
+    expect(page.get_by_role("link", name="shop/big-")).to_have_count(2)
     page.get_by_role("link", name="shop/big-").first.click()
     scores = page.get_by_role("region", name="Scores")
     expect(scores).to_contain_text("small chosen", timeout=PATIENCE_MS)

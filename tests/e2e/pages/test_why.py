@@ -271,7 +271,7 @@ window.fetch = async (url, options) => {
       send(lines[0]);
       window.sendFix = () => send(lines[1]);
       window.sendRest = () => { lines.slice(2).forEach(send); controller.close(); };
-      window.fail = (message) => { send(JSON.stringify({message})); controller.close(); };
+      window.fail = (message) => { send(JSON.stringify({problem: {detail: message}})); controller.close(); };
     },
   });
   return new Response(body);
