@@ -289,6 +289,7 @@ class World:
 
     def address(self, route: str) -> str:
         """An address of the route, about the run."""
+        query = QUERIES.get(route, "")
         for part, value in (
             ("<int:run_id>", self.run.pk),
             ("<int:scenario_id>", self.scenario.pk),
@@ -304,7 +305,7 @@ class World:
             ("<path:rest>", "nothing/"),
         ):
             route = route.replace(part, str(value))
-        return f"/{route}{QUERIES.get(route, '')}".replace("RUN", str(self.run.pk))
+        return f"/{route}{query}".replace("RUN", str(self.run.pk))
 
 
 @pytest.fixture(autouse=True)
