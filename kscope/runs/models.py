@@ -64,7 +64,9 @@ class StepsCount(models.Func):
     """SQL for how many steps the document of a scenario has."""
 
     template = "jsonb_array_length(%(expressions)s -> 'steps')"
-    output_field = models.IntegerField()
+
+    def __init__(self, document: str) -> None:
+        super().__init__(document, output_field=models.IntegerField())
 
 
 class ManifestText(models.Func):

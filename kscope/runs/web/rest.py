@@ -62,9 +62,10 @@ def _described(
     if describe is None:
         return [], []
     description = describe()
-    description.view = view()
     # What is described is the same for all requests.
-    description.view.request, description.view.kwargs = None, {}
+    described: Any = view()
+    described.request, described.kwargs = None, {}
+    description.view = described
     names: list[str] = []
     queries: list[type[Query]] = []
     for one in description.get_override_parameters():

@@ -180,11 +180,11 @@ def _differences(
 
 
 def _difference(entity: str, old: Any, new: Any) -> Difference:
-    both = old is not None and new is not None
-    return {
-        "id": entity,
-        "change": "modified" if both else ("created" if old is None else "deleted"),
-        "before": old,
-        "after": new,
-        "patch": diff(old, new) if both else None,
-    }
+    change, patch = "modified", None
+    if old is None:
+        change = "created"
+    elif new is None:
+        change = "deleted"
+    else:
+        patch = diff(old, new)
+    return {"id": entity, "change": change, "before": old, "after": new, "patch": patch}

@@ -173,7 +173,7 @@ def _detail(request: Request, scenario: Scenario) -> ScenarioDetail:
         "title": header.get("title") or "",
         "profile": header.get("profile") or "",
         "seed": int(header.get("seed") or 0),
-        "until": header["until"],
+        "until": header.get("until"),
         "steps": steps,
         "not_modelled": scenario.not_modelled,
         "report": cast("Any", stored_report(scenario.report)),

@@ -43,17 +43,17 @@ def answer_schema(kind: type, prefix: str = "", **more: Field) -> Field:
     return _serializer(kind, prefix, more)()
 
 
-def answer_class(kind: type, prefix: str = "") -> type[Field]:
+def answer_class(kind: type, prefix: str = "") -> type[serializers.Serializer]:
     """The same as a class: one for each type, however often it is a part, so that it is named once."""
     return _class(kind, prefix)
 
 
 @cache
-def _class(kind: type, prefix: str) -> type[Field]:
+def _class(kind: type, prefix: str) -> type[serializers.Serializer]:
     return _serializer(kind, prefix, {})
 
 
-def _serializer(kind: type, prefix: str, more: Mapping[str, Field]) -> type[Field]:
+def _serializer(kind: type, prefix: str, more: Mapping[str, Field]) -> type[serializers.Serializer]:
     hints, texts = get_type_hints(kind, include_extras=True), _texts(kind)
     described = {
         name: _field(hint, prefix, help_text=texts.get(name)) for name, hint in hints.items()

@@ -67,7 +67,8 @@ class Problem(serializers.Serializer):
     retry_after = serializers.IntegerField(
         required=False, help_text="seconds; the same request may be met then"
     )
-    errors = FieldError(many=True, required=False)
+    # To rest_framework, fields and properties of a serializer are apart.
+    errors = FieldError(many=True, required=False)  # pyright: ignore[reportAssignmentType]
     problems = answer_class(FileProblem)(many=True, required=False)
     skipped = answer_class(SkippedFile)(many=True, required=False)
     command = answer_class(CommandAnswer)(

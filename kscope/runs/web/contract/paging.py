@@ -71,13 +71,14 @@ def _read(token: str, kind: type[Place]) -> Place:
         place = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     except (binascii.Error, ValueError):
         place = None
-    if type(place) is not kind or (isinstance(place, int) and not 0 <= place < 2**63):
+    is_foreign = type(place) is not kind
+    if place is None or is_foreign or (isinstance(place, int) and not 0 <= place < 2**63):
         words = gettext("{token} is not from a page of this list")
         raise serializers.ValidationError({"continue": [words.format(token=repr(token))]})
     return place
 
 
-def page_schema(item: type[Field], name: str, **more: Field) -> Field:
+def page_schema(item: type[serializers.Serializer], name: str, **more: Field) -> Field:
     """The description of a page of *item*, with *more* beside it."""
     fields: dict[str, Any] = {
         "items": item(many=True),

@@ -23,7 +23,7 @@ class WholeNumber(serializers.IntegerField):
             words = gettext("{value} is no whole number, not below 0")
             raise serializers.ValidationError(words.format(value=repr(text)))
         number, least, most = int(text), self.min_value, self.max_value
-        if not least <= number <= most:
+        if (least is not None and number < least) or (most is not None and number > most):
             words = gettext("{value} is not between {least} and {most}")
             raise serializers.ValidationError(words.format(value=number, least=least, most=most))
         return number
