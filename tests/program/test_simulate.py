@@ -57,7 +57,7 @@ def test_fail_on_makes_it_a_question(kscope: Program) -> None:
     )
     assert said.status == 1
     assert "warning: --fail-on: no pod waits at the end: 3 do" in said.err
-    assert "warning: --fail-on: no pod is evicted: 14 do" in said.err
+    assert "warning: --fail-on: no pod is evicted: 14 are" in said.err
 
 
 def test_a_budget_that_is_used_up_is_said(kscope: Program, tmp_path: object) -> None:

@@ -40,7 +40,8 @@ export function FaultDialog({session, id = "", close}) {
 
 function Field({session, field, value, write}) {
   const {name, names, type, required, open} = field;
-  const label = `${name}${names === name ? "" : ` (${names})`}${required ? "" : ", optional"}`;
+  const named = `${name}${names === name ? "" : ` (${names})`}`;
+  const label = required ? named : gettext("{field}, optional", {field: named});
   const offered = offeredFor(field, session.model.entities);
   if (!open) {
     return html`

@@ -35,8 +35,8 @@ export function MarksDialog({session, id, close}) {
   return html`
     <${ActDialog} session=${session} title=${isNode ? gettext("Taints and labels of {name}", {name}) : gettext("Labels of {name}", {name})} order=${gettext("mark {name}", {name})}
       shows=${id} close=${close} commands=${command && [command]} problem=${problem}>
-      ${isNode && html`<${Rows} title=${gettext("Taints")} rows=${taints} write=${setTaints} fresh=${{key: "", value: "", effect: EFFECTS[0]}} />`}
-      <${Rows} title=${gettext("Labels")} rows=${labels} write=${setLabels} fresh=${{key: "", value: ""}} />
+      ${manifest && isNode && html`<${Rows} title=${gettext("Taints")} rows=${taints} write=${setTaints} fresh=${{key: "", value: "", effect: EFFECTS[0]}} />`}
+      ${manifest && html`<${Rows} title=${gettext("Labels")} rows=${labels} write=${setLabels} fresh=${{key: "", value: ""}} />`}
     <//>`;
 }
 
