@@ -149,6 +149,8 @@ class Server:
                 f"{address.instant!r} names no instant; use an event, as in @812, or a time, as in "
                 "@5m30s"
             )
+        if "\0" in address.path:
+            raise bad_request("the address holds the character U+0000")  # no table holds one
         target = target_of(address.path)
         changes = request.method not in _READS and not reviews.is_review(target)
         visitor = await self._visitors.find(request, to_change=changes)

@@ -1,6 +1,7 @@
 """Answers to reads: one object, or a list of them, whole or as the Table that kubectl prints."""
 
-from collections.abc import AsyncIterator, Callable
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -20,10 +21,11 @@ from kube.resources import Resource
 from kube.selecting import Selection
 from kube.server.answers import answered, joined
 from kube.server.objects.instants import Instant, in_turns
-from kube.status import not_found
+from kube.status import bad_request, not_found
 from kube.tables import Rows, partial
 from kube.timestamps import shifted, timestamps_of
 
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 PIECE = 100  # objects that are sent at a time, at least
 Item = Callable[[Manifest], Manifest]
 
@@ -56,6 +58,7 @@ class Read:
     ) -> "Read":
         """What *request* asks for. Raises ApiError for selectors that make no sense."""
         query = request.query_params
+        check_paging(query)
         selection = Selection.parse(
             target.resource, query.get("labelSelector", ""), query.get("fieldSelector", "")
         )
@@ -98,6 +101,19 @@ class Read:
             "metadata": metadata,
         }
         return head, "items"
+
+
+def check_paging(query: Mapping[str, str]) -> None:
+    """Refuse a `limit` that is no number, and any `continue`: lists come whole, so none is given out.
+
+    Upstream: runtime/conversion.go, Convert_Slice_string_To_int64(), and storage/continue.go. Raises
+    ApiError.
+    """
+    limit = query.get("limit", "")
+    if limit and not _INTEGER.fullmatch(limit):
+        raise bad_request(f'strconv.ParseInt: parsing "{limit}": invalid syntax')
+    if query.get("continue"):
+        raise bad_request("invalid continue token: continue key is not valid")
 
 
 def shown(resource: Resource, version: Version, shift: int = 0) -> Manifest:

@@ -1,6 +1,8 @@
 """Lists come in pages of one shape; objects and differences at any event."""
 
+import base64
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.test import Client
@@ -59,13 +61,55 @@ def test_pages_join_without_gap_or_repetition(
     assert every_page(client, address + query, 2) == whole
 
 
-@pytest.mark.parametrize("token", ["x", "Ijki", "LTE", "bnVsbA", "é", "1", "W10"])
+def token_of(text: bytes) -> str:
+    """*text* as a `continue` has it."""
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
+
+
+# Not base64 of a place: other letters, padding, other JSON, and what no table can hold.
+FOREIGN = {
+    "one letter": "x",
+    "a letter of no alphabet": "é",
+    "a digit of another alphabet": "٣",
+    "letters between that base64 leaves out": "M!w",
+    "a blank": "M w",
+    "padding": "Mw==",
+    "NUL": "Mw\0",
+    "half of a pair": "\ud83d",
+    "standard base64": "+/+/",
+    "too long": "A" * 1_025,
+    "no UTF-8": token_of(b"\xff\xfe"),
+    "no JSON": token_of(b'"'),
+    "more than one value": token_of(b"1 2"),
+    "null": token_of(b"null"),
+    "a list": token_of(b"[1]"),
+    "lists in lists": token_of(b"[" * 700),
+    "a mapping": token_of(b'{"a":1}'),
+    "true": token_of(b"true"),
+    "a fraction": token_of(b"1.0"),
+    "below zero": token_of(b"-1"),
+    "beyond all seqs": token_of(b"9223372036854775808"),
+    "NUL in a name": token_of(b'"pod/default/a\\u0000"'),
+    "half of a pair in a name": token_of(b'"pod/\\ud800"'),
+}
+
+
+@pytest.mark.parametrize("operation", sorted(lists()))
 def test_another_token_than_was_given_out_is_refused(
-    client: Client, driven: Run, token: str
+    client: Client, driven: Run, operation: str
 ) -> None:
-    answer = client.get(f"/api/v1/runs/{driven.pk}/events/?continue={token}")
-    assert answer.status_code == 400
-    assert answer.json()["errors"][0]["name"] == "continue"
+    address = lists()[operation].format(run_id=driven.pk)
+    asked = {
+        "runs_objects_list": [{"kind": "Pod"}, {"kind": "Pod", "seq": "5"}],
+        "runs_diff": [{"from": "3", "to": "20"}],
+    }.get(operation, [{}])
+    for query in asked:
+        for name, token in FOREIGN.items():
+            encoded = quote(token.encode("utf-8", "surrogatepass"))
+            answer = client.get(f"{address}?{urlencode(query)}&continue={encoded}")
+            assert answer.status_code == 400, (name, answer.content)
+            assert answer["Content-Type"] == "application/problem+json"
+            assert [each["name"] for each in answer.json()["errors"]] == ["continue"], name
 
 
 def test_listed_objects_are_those_of_the_engine(client: Client, driven: Run) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
@@ -13,6 +14,7 @@ from kscope.env import Rate
 from kscope.runs import selectors
 from kscope.runs.errors import PROBLEM_JSON
 from kscope.runs.models import Run
+from tests.contract import document
 from tests.serving import application
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -128,3 +130,48 @@ async def test_an_old_address_needs_no_body(monkeypatch: Any) -> None:
     start = await asked.receive_output(10)
     assert start["status"] == 308
     await asked.wait(10)
+
+
+HOSTILE = (
+    *(
+        "é",
+        "٣",
+        "-1",
+        "1.5",
+        "9" * 18,
+        "9" * 40,
+        "[]",
+        "x" * 5_000,
+        "\0",
+        "a\0b",
+        "\ud800",
+        "%_'\\",
+    ),
+)
+# What an operation asks for beside the parameter that makes no sense.
+NEEDED = {"kind": "Pod", "from": "3", "to": "5"}
+
+
+def questions() -> list[tuple[str, str, set[str]]]:
+    """Each operation that reads with each of its parameters: address, name, what it needs."""
+    found: list[tuple[str, str, set[str]]] = []
+    for path, methods in document()["paths"].items():
+        asked = [
+            each for each in methods.get("get", {}).get("parameters", []) if each["in"] == "query"
+        ]
+        needed = {each["name"] for each in asked if each.get("required")}
+        found += [(path, each["name"], needed) for each in asked]
+    return found
+
+
+def test_parameters_without_sense_are_refused_by_name(client: Client, driven: Run) -> None:
+    there = {"run_id": driven.pk, "scenario_id": driven.scenario_id, "attempt_id": 1}
+    named = {"kind": "pods", "entity": "pod/default/web", "namespace": "default", "name": "web"}
+    for path, name, needed in questions():
+        others = {each: NEEDED.get(each, str(driven.pk)) for each in needed - {name}}
+        for text in HOSTILE:
+            query = urlencode({**others, name: text.encode("utf-8", "surrogatepass")})
+            answer = client.get(f"{path.format(**there, **named)}?{query}")
+            assert answer.status_code < 500, (path, name, text)
+            if answer.status_code == 400 and (faults := checked(answer, 400).get("errors")):
+                assert [each["name"] for each in faults] == [name]

@@ -49,5 +49,7 @@ class AddressMiddleware:
             return self._get_response(request)
         words = gettext("The address holds the character U+0000.")
         if is_api(request.path):
-            return problem_response(400, words)
+            names = [name for name, texts in request.GET.lists() if "\0" in "".join((name, *texts))]
+            faults = [{"name": name.replace("\0", ""), "detail": words} for name in names]
+            return problem_response(400, words, **({"errors": faults} if faults else {}))
         return HttpResponseBadRequest(f"{words}\n", content_type="text/plain")

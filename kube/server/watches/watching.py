@@ -9,6 +9,7 @@ client may get an event too many, and never one too few.
 import asyncio
 import contextlib
 import math
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ LONGEST_SECONDS = 1_800
 # After so many events each watcher sends its changes before any continues.
 EVENTS_OF_TURN = 8
 _TRUE = ("true", "1", "t")
+_NUMBER = re.compile(r"[0-9]+")
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 MayWatch = Callable[[], Awaitable[bool]]
@@ -56,10 +58,10 @@ class Watch:
         query = read.request.query_params
         version = query.get("resourceVersion", "")
         initial = query.get("sendInitialEvents", "").lower() in _TRUE
-        if version and not version.isdecimal():
+        if version and not _NUMBER.fullmatch(version):
             raise bad_request(f"invalid resource version {version!r}")
         seconds = query.get("timeoutSeconds", "")
-        if seconds and not seconds.isdecimal():
+        if seconds and not _NUMBER.fullmatch(seconds):
             raise bad_request(f"invalid timeoutSeconds {seconds!r}")
         return cls(
             read,

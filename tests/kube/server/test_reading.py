@@ -102,6 +102,30 @@ async def test_selectors_choose_objects_of_lists(kube: Kube) -> None:
     assert zone.names == ["n2"]
 
 
+@pytest.mark.parametrize("token", ["x", "eyJ2IjoiYSJ9", "%C3%A9", "%00", "%ED%A0%80", "Mw=="])
+async def test_any_continue_that_is_sent_is_refused(kube: Kube, token: str) -> None:
+    for query in (f"continue={token}", f"limit=5&continue={token}", f"watch=1&continue={token}"):
+        answer = await kube.get(f"{PODS}?{query}")
+        assert (answer.status, answer.json["reason"]) == (400, "BadRequest")
+        assert answer.json["message"] == "invalid continue token: continue key is not valid"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["limit=x", "limit=%D9%A3", "watch=1&resourceVersion=%D9%A3", "watch=1&timeoutSeconds=x"],
+)
+async def test_numbers_that_are_none_are_refused(kube: Kube, query: str) -> None:
+    answer = await kube.get(f"{PODS}?{query}")
+    assert (answer.status, answer.json["kind"]) == (400, "Status")
+
+
+async def test_an_address_with_nul_is_refused(kube: Kube) -> None:
+    for path in (f"{PODS}/a\0b", f"{PODS}?watch=1".replace("default", "\0"), "/api/v1/nodes/\0"):
+        for method in ("GET", "PATCH", "DELETE"):
+            answer = await kube.ask(method, path, {})
+            assert (answer.status, answer.json["reason"]) == (400, "BadRequest")
+
+
 async def test_events_show_what_was_said_of_an_object(kube: Kube) -> None:
     selector = "involvedObject.name=giant,reason=FailedScheduling"
     answer = await kube.get(f"/api/v1/namespaces/default/events?fieldSelector={selector}")

@@ -5,7 +5,6 @@ into the next request, unchanged; null is the end.
 """
 
 import base64
-import binascii
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,11 @@ from kscope.runs.web.contract.queries import Field, whole
 Place = int | str
 
 
-@extend_schema_field({"type": "string", "pattern": "^[A-Za-z0-9_-]*$", "maxLength": 1_024})
+# Names of objects are shorter, in base64, too.
+LONGEST_TOKEN = 1_024
+
+
+@extend_schema_field({"type": "string", "pattern": "^[A-Za-z0-9_-]*$", "maxLength": LONGEST_TOKEN})
 class Token(serializers.CharField):
     """Where a page ended, as it was given out."""
 
@@ -51,7 +54,12 @@ def paged(most: int, usual: int) -> dict[str, Field]:
     """The two parameters of a list of which a page has *usual* items, and at most *most*."""
     return {
         "limit": whole(f"at most so many items; default: {usual}", least=1, most=most),
-        "continue": Token(required=False, help_text="`continue` of the page before"),
+        "continue": Token(
+            required=False,
+            trim_whitespace=False,
+            max_length=LONGEST_TOKEN,
+            help_text="`continue` of the page before",
+        ),
     }
 
 
@@ -69,13 +77,18 @@ def written(place: Place) -> str:
 def _read(token: str, kind: type[Place]) -> Place:
     try:
         place = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-    except (binascii.Error, ValueError):
+    except ValueError:
         place = None
-    is_foreign = type(place) is not kind
-    if place is None or is_foreign or (isinstance(place, int) and not 0 <= place < 2**63):
+    if not _is_place(place, kind) or written(place) != token:
         words = gettext("{token} is not from a page of this list")
         raise serializers.ValidationError({"continue": [words.format(token=repr(token))]})
     return place
+
+
+def _is_place(found: object, kind: type[Place]) -> bool:
+    if isinstance(found, str):
+        return kind is str and "\0" not in found  # no table holds one
+    return type(found) is int is kind and 0 <= found < 2**63
 
 
 def page_schema(item: type[serializers.Serializer], name: str, **more: Field) -> Field:
