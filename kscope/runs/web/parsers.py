@@ -51,5 +51,5 @@ class AddressMiddleware:
         if is_api(request.path):
             names = [name for name, texts in request.GET.lists() if "\0" in "".join((name, *texts))]
             faults = [{"name": name.replace("\0", ""), "detail": words} for name in names]
-            return problem_response(400, words, **({"errors": faults} if faults else {}))
+            return problem_response(400, words, None, **({"errors": faults} if faults else {}))
         return HttpResponseBadRequest(f"{words}\n", content_type="text/plain")

@@ -7,7 +7,7 @@ into the next request, unchanged; null is the end.
 import base64
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from django.utils.translation import gettext
@@ -75,6 +75,7 @@ def written(place: Place) -> str:
 
 
 def _read(token: str, kind: type[Place]) -> Place:
+    place: Any
     try:
         place = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     except ValueError:
@@ -82,13 +83,14 @@ def _read(token: str, kind: type[Place]) -> Place:
     if not _is_place(place, kind) or written(place) != token:
         words = gettext("{token} is not from a page of this list")
         raise serializers.ValidationError({"continue": [words.format(token=repr(token))]})
-    return place
+    return cast("Place", place)
 
 
 def _is_place(found: object, kind: type[Place]) -> bool:
-    if isinstance(found, str):
-        return kind is str and "\0" not in found  # no table holds one
-    return type(found) is int is kind and 0 <= found < 2**63
+    if type(found) is not kind:
+        return False
+    # No table holds a text with NUL, and no column a number beyond 63 bits.
+    return "\0" not in found if isinstance(found, str) else found in range(2**63)
 
 
 def page_schema(item: type[serializers.Serializer], name: str, **more: Field) -> Field:
