@@ -34,7 +34,7 @@ from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.selectors import check_seq
 
 TIE_BREAKS = ("random", "name")
-_SAFE_SEED = 2**53
+SAFE_SEED = 2**53
 # How long a page or a request waits for what became of its command.
 ANSWER_SECONDS = 5.0
 # How long in virtual time a change that was only decided on is given to show what comes of it.
@@ -355,7 +355,7 @@ def _check_choice(document: dict[str, Any], chosen: RunChoice) -> None:
                 tie_break=repr(tie_break), known=", ".join(TIE_BREAKS)
             )
         )
-    if not -_SAFE_SEED < seed < _SAFE_SEED:
+    if not -SAFE_SEED < seed < SAFE_SEED:
         raise ApplicationError(
             gettext("seed is {seed}; it must lie within ±2^53").format(seed=seed)
         )

@@ -34,6 +34,7 @@ TEXTS = (
 NAMES = (
     *("seq", "at", "with", "with_seq", "after", "before", "limit", "kind", "object", "changes"),
     *("component", "from", "to", "text", "order", "format", "buckets", "pod", "node", "runs", "q"),
+    *("continue", "search", "state", "sort", "count", "around", "namespace", "history", "verdict"),
     *("p", "o", "all", "e", "run__id__exact", "_changelist_filters", "unschedulable__exact"),
 )
 

@@ -7,6 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engine.api_server.validation.report import LONGEST_ENTITY
+from engine.cluster.commands import VERBS
 from kscope.accounts.access import visitor_of
 from kscope.runs import services
 from kscope.runs.access import found_run, may_see_values
@@ -17,11 +19,13 @@ from kscope.runs.web.api.once import once
 from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.fields import Body
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
-from kscope.runs.web.contract.queries import query
+from kscope.runs.web.contract.queries import one_of, query
 from kscope.runs.web.rest import RestView
 from kscope.runs.web.shapes.events import CommandAnswer
 from kscope.runs.web.shapes.open import GivenField
 
+# A scheduler binds by the Kubernetes API of the run.
+_VERBS = [verb for verb in VERBS if verb != "bind"]
 MOST_COMMANDS, USUAL_COMMANDS = 1_000, 100
 _COMMAND = answer_class(CommandAnswer)
 
@@ -29,8 +33,10 @@ _COMMAND = answer_class(CommandAnswer)
 class NewCommand(Body):
     """What is done to the cluster; which parts it needs depends on the verb."""
 
-    verb = serializers.CharField()
-    object = serializers.CharField(required=False, help_text="entity id, such as node/n1")
+    verb = one_of(_VERBS, required=True)
+    object = serializers.CharField(
+        required=False, max_length=LONGEST_ENTITY, help_text="entity id, such as node/n1"
+    )
     manifest = GivenField(required=False, help_text="of the object to create, or of a fault")
     patch = GivenField(required=False, help_text="RFC 7386 merge patch on the manifest")
     labels = serializers.DictField(

@@ -30,7 +30,7 @@ WAIT = "10s"
 _JSON = "application/json"
 _PARAMETER = OpenApiParameter(
     write_keys.HEADER,
-    str,
+    {"type": "string", "pattern": write_keys.PATTERN},
     OpenApiParameter.HEADER,
     description=f"the same request with the same key is carried out once; kept {write_keys.MINUTES} minutes",
 )

@@ -9,7 +9,8 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from engine.input.scenario import SEEDS
+from engine.versions.gates import GATES
+from engine.versions.registry import VERSIONS
 from kscope.accounts.access import visitor_of
 from kscope.runs import selectors, services
 from kscope.runs.access import found_run, readable_runs, readable_scenarios
@@ -21,7 +22,7 @@ from kscope.runs.web.api.once import once
 from kscope.runs.web.api.sharing import Sharing, wanted_visibility
 from kscope.runs.web.contract.fields import Body
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
-from kscope.runs.web.contract.queries import MOST, query
+from kscope.runs.web.contract.queries import MOST, Field, one_of, query
 from kscope.runs.web.contract.schema import RUN
 from kscope.runs.web.rest import RestView
 
@@ -46,8 +47,19 @@ class ReadableScenario(serializers.PrimaryKeyRelatedField):
         super().fail(key, **kwargs)
 
 
+@extend_schema_field(
+    {
+        "type": "object",
+        "propertyNames": {"enum": sorted(GATES)},
+        "additionalProperties": {"type": "boolean"},
+    }
+)
+class FeatureGates(serializers.DictField):
+    """Feature gates by name; each version has its own of them."""
+
+
 def _feature_gates(default: str) -> serializers.Field[Any, Any, Any, Any]:
-    return serializers.DictField(
+    return FeatureGates(
         child=serializers.BooleanField(),
         required=False,
         allow_null=True,
@@ -56,31 +68,23 @@ def _feature_gates(default: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
-def _profile(default: str) -> serializers.CharField:
-    return serializers.CharField(
-        required=False,
-        allow_blank=True,
-        max_length=20,
-        help_text=f"the version of Kubernetes: v1.36; default: {default}",
-    )
+def _profile(default: str) -> Field:
+    return one_of(VERSIONS, f"the version of Kubernetes; default: {default}")
 
 
 def _seed(default: str) -> serializers.IntegerField:
     return serializers.IntegerField(
         required=False,
         allow_null=True,
-        min_value=SEEDS.start,
-        max_value=SEEDS.stop - 1,
+        min_value=1 - services.SAFE_SEED,
+        max_value=services.SAFE_SEED - 1,
         help_text=f"of its random generators; default: {default}",
     )
 
 
-def _tie_break(default: str) -> serializers.CharField:
-    return serializers.CharField(
-        required=False,
-        allow_blank=True,
-        max_length=20,
-        help_text=f"how one of several best nodes is chosen: random or name; default: {default}",
+def _tie_break(default: str) -> Field:
+    return one_of(
+        services.TIE_BREAKS, f"how one of several best nodes is chosen; default: {default}"
     )
 
 

@@ -24,7 +24,7 @@ Place = int | str
 LONGEST_TOKEN = 1_024
 
 
-@extend_schema_field({"type": "string", "pattern": "^[A-Za-z0-9_-]*$", "maxLength": LONGEST_TOKEN})
+@extend_schema_field({"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "maxLength": LONGEST_TOKEN})
 class Token(serializers.CharField):
     """Where a page ended, as it was given out."""
 
@@ -56,6 +56,7 @@ def paged(most: int, usual: int) -> dict[str, Field]:
         "limit": whole(f"at most so many items; default: {usual}", least=1, most=most),
         "continue": Token(
             required=False,
+            allow_blank=True,
             trim_whitespace=False,
             max_length=LONGEST_TOKEN,
             help_text="`continue` of the page before",

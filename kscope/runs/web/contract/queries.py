@@ -61,13 +61,13 @@ def words(text: str, *, most: int = LONGEST_TEXT, required: bool = False) -> Fie
     )
 
 
-def one_of(choices: Iterable[str], text: str = "") -> Field:
+def one_of(choices: Iterable[str], text: str = "", *, required: bool = False) -> Field:
     """One of the *choices*; a refusal names them."""
     known = [*choices]
     return serializers.ChoiceField(
         known,
-        required=False,
-        allow_blank=True,
+        required=required,
+        allow_blank=not required,
         help_text=text,
         error_messages={"invalid_choice": _unknown(known)},
     )
