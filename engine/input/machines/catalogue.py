@@ -1,7 +1,8 @@
 """Instance types of clouds and of local clusters, and what of each is left for pods.
 
-`instance_types.json` has the types and where each figure is from. What a provider keeps for the
-system is a rule: see _reserved_cpu() and _reserved_memory().
+`instance_types.json` has the types, family by family, as their providers publish them, and where each
+figure is from. How many pods and volumes a type takes, and what a provider keeps for the system, are
+rules: see _pods(), _volumes(), _reserved_cpu() and _reserved_memory().
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -44,6 +45,8 @@ class InstanceType:
     driver: str = ""
     region: str = ""
     arch: str = "amd64"
+    family: str = ""
+    # What each figure is from: `types` is the page of the family.
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -52,32 +55,55 @@ def instance_types() -> Mapping[str, InstanceType]:
     """Every type by its name in lower case."""
     found: dict[str, InstanceType] = {}
     for provider, group in orjson.loads(_FILE.read_bytes()).items():
-        for name, one in group["types"].items():
-            found[name.lower()] = _type(name, provider, group, one)
+        for family, kin in group["families"].items():
+            for name, one in kin["types"].items():
+                origin = _Origin(provider, family, kin["source"], group)
+                found[name.lower()] = _type(name, origin, one)
     return found
 
 
-def _type(
-    name: str, provider: str, group: Mapping[str, Any], one: Mapping[str, Any]
-) -> InstanceType:
-    rule, cpus, pods = group["reserved"], one["cpu"], one["pods"]
+class _Origin(NamedTuple):
+    """Where a type stands in the file."""
+
+    provider: str
+    family: str
+    source: str
+    group: Mapping[str, Any]
+
+
+def _type(name: str, origin: _Origin, one: Mapping[str, Any]) -> InstanceType:
+    group = origin.group
+    rule, cpus, pods = group["reserved"], one["cpu"], _pods(one)
     memory = int(one["memory_gib"] * _MIB_OF_GIB)
     usable = memory - memory * _AWS_OVERHEAD // 1000 if rule == "aws" else memory
     return InstanceType(
         name=name,
-        provider=provider,
+        provider=origin.provider,
         cpu=cpus * 1000,
         memory=usable,
         allocatable_cpu=cpus * 1000 - _reserved_cpu(rule, cpus),
         allocatable_memory=usable - _reserved_memory(rule, usable, pods),
         pods=pods,
         gpus=one.get("gpus", 0),
-        volumes=one.get("volumes", 0),
+        volumes=_volumes(one),
         driver=group["driver"],
         region=group["region"],
         arch=one.get("arch", "amd64"),
-        sources=group["sources"],
+        family=origin.family,
+        sources={"types": origin.source, **group["sources"]},
     )
+
+
+def _pods(one: Mapping[str, Any]) -> int:
+    """On EKS each pod has an address: an interface keeps its first, and two pods use the node's."""
+    if "interfaces" in one:
+        return int(one["interfaces"] * (one["addresses"] - 1) + 2)
+    return int(one["pods"])
+
+
+def _volumes(one: Mapping[str, Any]) -> int:
+    """The disks beside the one that the machine boots from; Azure counts that one apart."""
+    return int(one["disks"] if "disks" in one else max(one.get("attachments", 1) - 1, 0))
 
 
 def _reserved_cpu(rule: str, cpus: int) -> int:

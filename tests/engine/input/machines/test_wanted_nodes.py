@@ -6,7 +6,6 @@ import pytest
 
 from engine.input.load_result import LoadResult
 from engine.input.loader import load_files
-from engine.input.machines.catalogue import instance_types
 from engine.input.machines.wanted import WantedNodes, parse_wanted
 from engine.input.options import IntakeOptions, OptionFault
 
@@ -44,32 +43,6 @@ def test_a_list_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(OptionFault) as fault:
         IntakeOptions.read({"nodes": text})
     assert (fault.value.option, bool(str(fault.value))) == ("nodes", True)
-
-
-def test_types_leave_room_for_the_system() -> None:
-    found = {
-        name: instance_types()[name]
-        for name in ("m5.large", "n2-standard-8", "standard_d4s_v5", "kind")
-    }
-    told = {
-        name: (one.allocatable_cpu, one.allocatable_memory, one.pods, one.volumes)
-        for name, one in found.items()
-    }
-    assert told == {
-        "m5.large": (1930, 6904, 29, 25),
-        "n2-standard-8": (7910, 29023, 110, 127),
-        "standard_d4s_v5": (3860, 14034, 110, 8),
-        "kind": (4000, 8192, 110, 0),
-    }
-
-
-def test_every_type_names_its_sources() -> None:
-    for one in instance_types().values():
-        assert one.sources["types"].startswith("https://")
-        assert one.sources["pods"]
-        assert 0 < one.allocatable_cpu <= one.cpu
-        assert 0 < one.allocatable_memory <= one.memory
-        assert not one.volumes or one.sources["volumes"]
 
 
 def test_zones_are_taken_in_turn() -> None:
