@@ -13,8 +13,8 @@ _FENCE = re.compile(r"^```(\S*)\s*$")
 _SPAN = re.compile(r"`([^`]+)`")
 _NOT_RUN = re.compile(r"^<!-- not run: (.+) -->$")
 _LINK = re.compile(r"\]\(([^)#]+)")
-# A language for text that is no example: diagrams, output.
-TEXT = ("", "text")
+# A language for text that is no example: diagrams, output, lists of pages for the site.
+TEXT = ("", "text", "{toctree}")
 
 
 @dataclass(slots=True)

@@ -18,8 +18,8 @@ from engine.kernel.units import SECOND
 from tests.docs.documents import ROOT, TEXT, Document, parse, paths, read
 from tests.docs.examples import link_checkout, runnable
 
-# Followed step by step in tests/docs/test_adding_a_plugin.py and tests/rest/test_documented.py.
-_ELSEWHERE = {"adding-a-plugin.md", "rest.md"}
+# Followed step by step in tests/docs (test_adding_a_plugin, test_tutorial) and tests/rest.
+_ELSEWHERE = {"adding-a-plugin.md", "rest.md", "tutorial.md"}
 _DOCUMENTS = [path for path in paths() if path.name not in _ELSEWHERE]
 _LANGUAGES = {"python", "yaml", "json", "jsonl", "toml", "sh", "js", *TEXT}
 

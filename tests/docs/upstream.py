@@ -18,6 +18,7 @@ NAMES: Final = frozenset(
         "DeletePodBindings",
         "DisablePreemption",
         "GiB",
+        "GitHub",
         "GraphQL",
         "HardPodAffinitySymmetricWeight",
         "HasAddedPods",
