@@ -31,5 +31,7 @@ def test_every_command_of_the_document_runs(address: str, settings: Any, tmp_pat
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert "{'Node': 1, 'Pod': 1}" in done.stdout
     assert "applied" in done.stdout
+    assert "{'unschedulable': 1" in done.stdout
+    assert "\nsame\n" in done.stdout
     assert "'name': 'limit'" in done.stdout
     assert (Run.objects.count(), Scenario.objects.count()) == (0, 0)

@@ -51,15 +51,27 @@ def exports() -> Iterator[tuple[Path, bytes]]:
             pod = [OF_POD] if each.of_pod else []
             _kscope("export", SCENARIO.name, *pod, str(path))
             yield WRITTEN / path.name, path.read_bytes()
+        _write_gate(Path(folder, "gate"))
         reports = Path(folder, "gate.junit.xml"), Path(folder, "gate.sarif")
-        _kscope("test", SCENARIO.name, "--junit", str(reports[0]), "--sarif", str(reports[1]))
+        words = "--junit", str(reports[0]), "--sarif", str(reports[1])
+        _kscope("test", "gate", *words, room=Path(folder), status=1)
         for path in reports:
             yield WRITTEN / path.name, path.read_bytes()
 
 
-def _kscope(*words: str) -> None:
+def _write_gate(folder: Path) -> None:
+    """The gate of the tutorial, with the change that it does not let in."""
+    parts = (SHOP / "fix.yaml").read_text(), (SHOP / "cluster.yaml").read_text()
+    folder.mkdir()
+    text = "---\n".join(parts).replace("memory: 5Gi", "memory: 6500Mi")
+    (folder / "shop.yaml").write_text(text)
+
+
+def _kscope(*words: str, room: Path = READ, status: int = 0) -> None:
     command = [sys.executable, "-m", "kscope.program", *words, "--quiet"]
-    subprocess.run(command, cwd=READ, env={"PYTHONPATH": str(ROOT)}, check=True)
+    environment = {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=room, env=environment, capture_output=True, check=False)
+    assert done.returncode == status, done.stderr.decode()
 
 
 def _objects(kind: str) -> list[Manifest]:
