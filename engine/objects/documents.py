@@ -279,11 +279,11 @@ class _YamlReader:
     def _scalar_value(self, event: Any, line: int) -> Any:
         tag, text = event.tag, event.value
         if tag is None or tag == "!":
-            return text if tag == "!" else _plain(text)
+            return text if tag == "!" else plain_scalar(text)
         if tag == "tag:yaml.org,2002:str":
             return text
         if tag in _SCALAR_TAGS:
-            value = _plain(text)
+            value = plain_scalar(text)
             if _SCALAR_TAGS[tag] is float and type(value) is int:
                 return float(value)
             if isinstance(value, _SCALAR_TAGS[tag]):
@@ -474,7 +474,7 @@ _BASES = {"hex": 16, "bin": 2, "oct": 8}
 _LONGEST_NUMBER = 64
 
 
-def _plain(text: str) -> Any:
+def plain_scalar(text: str) -> Any:
     """What an unquoted scalar means. Upstream: goyaml v2 resolve.go, resolve()."""
     if text in _WORDS:
         return _WORDS[text]

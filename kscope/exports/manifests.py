@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import orjson
-import yaml
+
+from engine.objects.yaml_text import yaml_text
 
 Manifest = dict[str, Any]
 
@@ -55,6 +56,4 @@ def portable(manifest: Manifest) -> Manifest:
 def _document(manifest: Manifest) -> bytes:
     # YAML knows texts only, and none that remember their pattern.
     plain = orjson.loads(orjson.dumps(manifest))
-    # Sorted, as kubectl does it: a database has an order of its own.
-    text: str = yaml.dump(plain, Dumper=yaml.CSafeDumper, allow_unicode=True, width=1_000)
-    return text.encode()
+    return yaml_text(plain).encode()

@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 import orjson
-import yaml
 from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext
@@ -16,6 +15,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engine.objects.yaml_text import yaml_text
 from kscope.accounts.access import visitor_of
 from kscope.runs import selectors
 from kscope.runs.access import found_run, may_see_values
@@ -271,8 +271,7 @@ class RunObject(EngineView):
                 manifest = without_hidden(manifest)
             if form == "json":
                 return JSONRenderer().render(manifest), CONTENT_TYPES["json"]
-            # Sorted, as kubectl does it.
-            return yaml.safe_dump(manifest, allow_unicode=True), CONTENT_TYPES["yaml"]
+            return yaml_text(manifest), CONTENT_TYPES["yaml"]
 
         found = object_now(run, entity) if seq is None else object_at(run, entity, seq=seq)
         if isinstance(found, Question):
