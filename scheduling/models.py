@@ -3,7 +3,9 @@
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from kscope.runs.models import ProjectedObject, Run, flag_of, text_of
+from kscope.runs.models import ProjectedObject, Run, first_text_of, flag_of, text_of
+
+_LABELS = ("metadata", "labels")
 
 
 class Node(ProjectedObject):
@@ -12,7 +14,11 @@ class Node(ProjectedObject):
     PREFIX = "node"
 
     unschedulable = flag_of("spec", "unschedulable")
-    zone = text_of("metadata", "labels", "topology.kubernetes.io/zone")
+    # Upstream: component-helpers/node/topology, GetZoneKey(): the old label, where the new is absent.
+    zone = first_text_of(
+        (*_LABELS, "topology.kubernetes.io/zone"),
+        (*_LABELS, "failure-domain.beta.kubernetes.io/zone"),
+    )
 
     class Meta(ProjectedObject.Meta):
         pass

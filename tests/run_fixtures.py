@@ -38,7 +38,7 @@ def runs_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(registry, "enqueue", lambda run_id: None)
     monkeypatch.setattr(driver, "LINGER_SECONDS", 0.0)
     # Who waits for an answer gets it, however busy the machine is.
-    for wait in (services.command_wait, services.run_wait_for_goal):
+    for wait in (services.command_wait, services.commands_wait, services.run_wait_for_goal):
         monkeypatch.setitem(wait.__kwdefaults__, "seconds", HANG_SECONDS)
     answer_here(monkeypatch)
     yield

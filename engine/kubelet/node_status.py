@@ -11,7 +11,7 @@ from engine.kubelet.volume_manager.all_nodes import VolumeManagers
 from engine.objects.objects import Manifest
 
 # The conditions of a healthy node.
-_HEALTHY: Final[Mapping[str, Manifest]] = {
+HEALTHY: Final[Mapping[str, Manifest]] = {
     "MemoryPressure": {
         "status": "False",
         "reason": "KubeletHasSufficientMemory",
@@ -41,6 +41,14 @@ _OUT_OF_DISK: Final[Mapping[str, Manifest]] = {
         "reason": "KubeletHasSufficientDisk",
         "message": "kubelet has sufficient disk space available",
     },
+}
+
+# What becomes of the condition Ready without a container runtime.
+# Upstream: pkg/kubelet/kubelet.go, updateRuntimeUp().
+RUNTIME_DOWN: Final[Manifest] = {
+    "status": "False",
+    "reason": "KubeletNotReady",
+    "message": "container runtime is down",
 }
 
 
@@ -81,7 +89,7 @@ class NodeStatusReporter:
 def _healthy(conditions: list[Manifest], now: str) -> list[Manifest]:
     """*conditions* with those that a kubelet writes made healthy."""
     has_old = any(each.get("type") in _OUT_OF_DISK for each in conditions)
-    healthy = {**_OUT_OF_DISK, **_HEALTHY} if has_old else _HEALTHY
+    healthy = {**_OUT_OF_DISK, **HEALTHY} if has_old else HEALTHY
     others = [each for each in conditions if each.get("type") not in healthy]
     written = [
         {"type": kind, "lastTransitionTime": now, **condition}

@@ -13,7 +13,28 @@ from django.utils.translation import gettext_lazy
 from kscope.accounts.access import role_of
 from kscope.accounts.models import Account, Identity, Token
 from kscope.accounts.usage import usage_of
+from kscope.words.labels import label_fields, label_model
 
+label_fields(
+    Account,
+    role=gettext_lazy("role"),
+    max_uploads=gettext_lazy("most uploads"),
+    max_upload_bytes=gettext_lazy("most bytes of uploads"),
+    max_runs=gettext_lazy("most runs"),
+    max_playing=gettext_lazy("most runs that play"),
+    language=gettext_lazy("language"),
+)
+label_model(Identity, gettext_lazy("identity"), gettext_lazy("identities"))
+label_fields(Identity, issuer=gettext_lazy("issuer"), subject=gettext_lazy("subject"))
+label_model(Token, gettext_lazy("token"), gettext_lazy("tokens"))
+label_fields(
+    Token,
+    name=gettext_lazy("name"),
+    user=gettext_lazy("account"),
+    scope=gettext_lazy("scope"),
+    created=gettext_lazy("created"),
+    expiry=gettext_lazy("expires"),
+)
 admin.site.unregister(User)
 admin.site.unregister(Group)
 

@@ -83,10 +83,14 @@ class ManifestText(models.Func):
 
 def text_of(*path: str, default: str = "") -> models.GeneratedField:
     """A column generated from the manifest's text at *path*."""
+    return first_text_of(path, default=default)
+
+
+def first_text_of(*paths: tuple[str, ...], default: str = "") -> models.GeneratedField:
+    """A column generated from the manifest's text at the first of *paths* at which there is one."""
+    absent = models.Value(default, output_field=models.TextField())
     return models.GeneratedField(
-        expression=Coalesce(
-            ManifestText(*path), models.Value(default, output_field=models.TextField())
-        ),
+        expression=Coalesce(*(ManifestText(*path) for path in paths), absent),
         output_field=models.TextField(),
         db_persist=True,
     )

@@ -659,6 +659,17 @@ def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
     return command
 
 
+def commands_submit(*, run: Run, bodies: Sequence[dict[str, Any]]) -> list[Command]:
+    """Hand commands to the run's engine, which takes them in this order.
+
+    Raises ApplicationError when one is not valid; then none is handed over.
+    """
+    commands = [Command(run=run, **command_prepare(run=run, body=body)) for body in bodies]
+    Command.objects.bulk_create(commands)
+    transaction.on_commit(lambda: _wake_for_command(run.pk))
+    return commands
+
+
 class CommandColumns(TypedDict):
     """What a command is stored with."""
 
@@ -718,3 +729,12 @@ def command_wait(*, command: Command, seconds: float = ANSWER_SECONDS) -> Comman
             break
         command.refresh_from_db()
     return command
+
+
+def commands_wait(*, commands: Sequence[Command], seconds: float = ANSWER_SECONDS) -> list[Command]:
+    """The commands once the engine has answered all, or as they are when the time is up."""
+    asked = Command.objects.filter(pk__in=[each.pk for each in commands])
+    for _ in moments(seconds):
+        if not asked.filter(status=Command.Status.PENDING).exists():
+            break
+    return list(asked.defer("body", "manifest").order_by("pk"))

@@ -1,6 +1,5 @@
 """What comes in from outside, made into what the engine and the database can hold."""
 
-import json
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -24,17 +23,6 @@ class JSONParser(BaseParser):
             return parse_json(stream.read())
         except DocumentError as problem:
             raise ParseError(str(problem)) from problem
-
-
-class JSONDecoder(json.JSONDecoder):
-    """The same for the JSON fields of forms."""
-
-    def decode(self, s: str, *_: Any) -> Any:
-        """See json.JSONDecoder. Raises JSONDecodeError."""
-        try:
-            return parse_json(s.encode("utf-8", "replace"))
-        except DocumentError as problem:
-            raise json.JSONDecodeError(str(problem), s, 0) from problem
 
 
 class AddressMiddleware:

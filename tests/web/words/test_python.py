@@ -25,7 +25,7 @@ NOT_READ_ON_PAGES = (
     *("kscope/glossary.py", "kscope/process_loader.py", "kscope/recipe.py", "kscope/operations/"),
     "kscope/api_docs.py",
     *("kscope/runs/capacity/askers.py", "kscope/runs/drive/", "kscope/runs/models.py"),
-    *("kscope/runs/web/api/", "kscope/runs/web/contract/", "kscope/runs/web/fault_actions.py"),
+    *("kscope/runs/web/api/", "kscope/runs/web/contract/", "kscope/runs/admin/fault_actions.py"),
     "scheduling/timeline/api.py",
     "scheduling/findings/record_checks.py",
     *("kscope/exports/", "kscope/words/catalogue.py"),

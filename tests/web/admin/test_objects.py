@@ -3,8 +3,6 @@
 import json
 import re
 from html import unescape
-from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -12,70 +10,10 @@ from django.test import Client
 from kscope.runs.manifest_edits import is_resize, resize_patch
 from kscope.runs.models import Command, Run
 from scheduling.models import Node, Pod
+from tests.web.admin.pages import FormReader, edit, injected, opened, submitted
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def admin(transactional_db: Any, admin_client: Client) -> Client:
-    return admin_client
-
-
-class FormReader(HTMLParser):
-    """The fields of the last form of a page with their values, as a browser would send them."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.fields: dict[str, str] = {}
-        self._textarea = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        if tag == "form":
-            self.fields = {}
-        elif tag == "textarea":
-            self._textarea = given["name"]
-            self.fields[self._textarea] = ""
-        elif tag == "input" and given.get("name") and self._is_sent(given):
-            self.fields[given["name"]] = given.get("value", "on")
-
-    @staticmethod
-    def _is_sent(given: dict[str, str]) -> bool:
-        return given.get("type") != "submit" and (
-            given.get("type") != "checkbox" or "checked" in given
-        )
-
-    def handle_data(self, data: str) -> None:
-        if self._textarea:
-            # A newline right behind the tag does not belong to the text.
-            self.fields[self._textarea] += data.removeprefix("\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "textarea":
-            self._textarea = ""
-
-
-def address(row: Any, query: str = "") -> str:
-    return f"/admin/{row._meta.app_label}/{row._meta.model_name}/{row.pk}/change/{query}"
-
-
-def opened(admin: Client, row: Any) -> dict[str, str]:
-    """The form of *row* as it is rendered for a session."""
-    return FormReader(admin.get(address(row)).content.decode()).fields
-
-
-def submitted(admin: Client, run: Run, row: Any, form: dict[str, str], query: str = "") -> Any:
-    """The answer to *form*, posted while the run is being driven."""
-    with driving(run):
-        return admin.post(address(row, query), form, follow=True)
-
-
-def edit(admin: Client, run: Run, row: Any, **fields: str) -> str:
-    """Open the form of *row*, fill in some fields and submit it; the page that answers."""
-    answer = submitted(admin, run, row, {**opened(admin, row), **fields})
-    return unescape(answer.content.decode())
 
 
 @pytest.mark.parametrize(
@@ -106,6 +44,16 @@ def test_the_list_calls_a_deleted_pod_terminating(admin: Client, driven: Run) ->
     assert "Terminating" in admin.get("/admin/scheduling/pod/").content.decode()
 
 
+def test_old_zone_label_counts_without_the_new(admin: Client, driven: Run) -> None:
+    node = Node.objects.get(run=driven, key="n1")
+    old = "failure-domain.beta.kubernetes.io/zone"
+    new = "topology.kubernetes.io/zone"
+    for labels, zone in (({old: "old"}, "old"), ({old: "old", new: "new"}, "new"), ({}, "")):
+        edit(admin, driven, node, labels=json.dumps(labels))
+        node.refresh_from_db()
+        assert node.zone == zone
+
+
 def test_events_can_be_searched(admin: Client, driven: Run) -> None:
     page = admin.get("/admin/runs/eventrecord/?q=FailedScheduling").content.decode()
     assert "0/2 nodes are available" in page
@@ -119,15 +67,6 @@ def test_tainting_a_node_reports_the_commands_outcome(admin: Client, driven: Run
     assert f"command {command.pk} applied at seq {command.outcome_seq}" in page
     node.refresh_from_db()
     assert node.manifest["spec"]["taints"] == taints
-
-
-def injected(admin: Client, run: Run, row: Any, action: str, **fields: str) -> str:
-    """Choose an action of the list for one row; the page that answers."""
-    chosen = {"action": action, "_selected_action": str(row.pk), **fields}
-    address_of_list = f"/admin/{row._meta.app_label}/{row._meta.model_name}/"
-    with driving(run):
-        answer = admin.post(address_of_list, chosen, follow=True)
-    return unescape(answer.content.decode())
 
 
 def test_fault_from_the_list_is_a_command(admin: Client, driven: Run) -> None:
@@ -148,7 +87,9 @@ def test_missing_secret_can_be_there_again(admin: Client, driven: Run) -> None:
 
 def test_fault_without_the_name_it_needs_does_nothing(admin: Client, driven: Run) -> None:
     node = Node.objects.get(run=driven, key="n1")
-    assert "write the name of the driver" in injected(admin, driven, node, "unregister")
+    page = injected(admin, driven, node, "unregister")
+    assert "This field is required." in page
+    assert "driver:" in page
     assert not Command.objects.filter(run=driven).exists()
 
 
@@ -275,12 +216,20 @@ def test_the_form_refuses_a_taint_without_effect(admin: Client, driven: Run) -> 
     assert not Command.objects.exists()
 
 
-@pytest.mark.parametrize("text", ['{"a": NaN}', '["\\u0000"]', "[" * 5000])
-def test_the_form_refuses_json_the_database_cannot_store(
-    admin: Client, driven: Run, text: str
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('[{"key": "a", "value": NaN}]', "taints[0].effect is None"),
+        ('{"a": NaN}', "expected a list of mappings"),
+        ('["\\u0000"]', "a text holds the character U+0000"),
+        ("[" * 5000, "nested more than 100 levels deep"),
+    ],
+)
+def test_the_form_refuses_what_cannot_be_stored(
+    admin: Client, driven: Run, text: str, why: str
 ) -> None:
     page = edit(admin, driven, Node.objects.get(run=driven, key="n1"), taints=text)
-    assert "Enter a valid JSON." in page
+    assert why in page
     assert not Command.objects.exists()
 
 

@@ -5,36 +5,30 @@ They are those of the pages (`static/js/model/run/failures.js`) and of scenarios
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django import forms
-from django.contrib.admin.helpers import ActionForm
 from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
 from engine.api_server.store.faults import DRIVER_CALLS
+from kscope.runs.admin.list_actions import Chosen, ListAction, NothingMore
+from kscope.runs.admin.outcomes import Body
 from kscope.runs.models import ProjectedObject
 
 _ASKED: Final = "asked"
 _TIMES: Final = "times"
 
 
-class FaultForm(ActionForm):
-    """Beside the action: what it is about, and how often a call fails."""
-
-    asked = forms.CharField(required=False, label=gettext_lazy("driver, or name of the object"))
-    times = forms.IntegerField(required=False, min_value=1, label=gettext_lazy("times"))
-
-
 @dataclass(frozen=True, slots=True)
 class FaultAction:
     """One way to fail. `fields` are those of the fault, with {name}, {key} and the like filled in.
 
-    `asks` is what the text beside the action has to be, "" for nothing. Without `fields` the action
-    is the command *verb* on the object.
+    `asks` is what has to be named, "" for nothing. Without `fields` the action is the command *verb*
+    on the object.
     """
 
     name: str
@@ -57,6 +51,24 @@ class FaultAction:
         if self.counts:
             patch[_TIMES] = times
         return {"verb": self.verb, "patch": patch}
+
+    def as_list_action(self) -> ListAction:
+        """The same as an action of a list, which asks for what is missing."""
+
+        def bodies(row: ProjectedObject, chosen: Chosen) -> Sequence[Body]:
+            return [self.body(row, chosen.get(_ASKED, ""), chosen.get(_TIMES, 1))]
+
+        return ListAction(self.name, self.text, bodies, form=self._form())
+
+    def _form(self) -> type[forms.Form]:
+        fields: dict[str, Any] = {}
+        if self.asks:
+            fields[_ASKED] = forms.CharField(label=cast("Any", self.asks))
+        if self.counts:
+            fields[_TIMES] = forms.IntegerField(
+                min_value=1, initial=1, label=gettext_lazy("How often it fails")
+            )
+        return type("FaultForm", (NothingMore,), fields)
 
 
 _FAIL_NEXT: Final = gettext_lazy("Fail the next {call} there")

@@ -1,0 +1,177 @@
+"""The admin of a run's objects: what people do with them there gives the engine commands."""
+
+from functools import partial
+from typing import Any, Final
+
+from django.contrib import admin, messages
+from django.contrib.admin.templatetags.admin_urls import add_preserved_filters
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_lazy
+
+from kscope.runs.admin.fault_actions import FaultAction
+from kscope.runs.admin.list_actions import DELETE, ListAction, carried_out
+from kscope.runs.admin.manifest_forms import Differing, ManifestForm
+from kscope.runs.admin.outcomes import submit_one
+from kscope.runs.models import Command, OtherObject, ProjectedObject
+
+_FORM_TEMPLATE: Final = "admin/runs/object_form.html"
+
+
+class ProjectedObjectAdmin(admin.ModelAdmin):
+    """Objects of live runs. Saving, deleting and adding submit commands; no row is written here."""
+
+    ordering = ("-run_id", "key")
+    form_class: type[ManifestForm] = ManifestForm
+    change_form_template = _FORM_TEMPLATE
+    # What is done to those that are chosen in the list, in the place of Django's own actions.
+    list_actions: tuple[ListAction, ...] = (DELETE,)
+    # What can be let fail from the list.
+    faults: tuple[FaultAction, ...] = ()
+    list_select_related = ("run",)
+    list_filter = (("run", admin.RelatedOnlyFieldListFilter),)
+    search_fields = ("key",)
+
+    @admin.display(description=gettext_lazy("phase"), ordering="phase")
+    def phase_shown(self, instance: Any) -> str:
+        """The phase of an object that has one; "Terminating" while it is being deleted, as in kubectl."""
+        is_deleted = "deletionTimestamp" in (instance.manifest.get("metadata") or {})
+        return "Terminating" if is_deleted else instance.phase
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """Those of the kind and its faults, for those who may change objects."""
+        if not self.has_change_permission(request):
+            return {}
+        known = (*self.list_actions, *(each.as_list_action() for each in self.faults))
+        return {
+            each.name: (partial(_carry_out, action=each), each.name, each.text) for each in known
+        }
+
+    def get_action_choices(self, request: HttpRequest, default_choices: Any = ()) -> list[Any]:
+        """The actions in two groups: what people do, and what fails."""
+        known = self.get_actions(request)
+        faults = {each.name for each in self.faults}
+        groups: dict[bool, list[tuple[str, str | Promise]]] = {False: [], True: []}
+        for name, (_, _, text) in known.items():
+            groups[name in faults].append((name, text))
+        empty = [("", gettext("Choose an action"))]
+        if not groups[True]:
+            return [*empty, *groups[False]]
+        return [*empty, *groups[False], (gettext("Let fail"), groups[True])]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Objects are created by scenarios, uploads and the REST API."""
+        return False
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """The form of one object; a POST becomes a command and says what came of it."""
+        instance = self.get_object(request, object_id or "")
+        if instance is None:
+            return self._not_found(request, object_id or "")
+        form = self.form_class(request.POST or None, instance=instance)
+        may = self.has_change_permission(request, instance)
+        differing: list[Differing] = []
+        command = None
+        if request.method == "POST" and may and form.is_valid():
+            command = self.submit(request, instance, form.command())
+            if command is None or command.status != Command.Status.REJECTED:
+                return HttpResponseRedirect(self._after(request, instance))
+            newer = self.get_object(request, object_id or "")
+            differing = [] if newer is None else form.show_beside(newer)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": gettext("{kind} {key}").format(kind=self.opts.verbose_name, key=instance.key),
+            "subtitle": str(instance.run),
+            "opts": self.opts,
+            "original": instance,
+            "form": form,
+            "run": instance.run,
+            "board_url": f"/runs/{instance.run_id}/",
+            "has_change_permission": may,
+            "has_view_permission": True,
+            "preserved_filters": self.get_preserved_filters(request),
+            "refused": command,
+            "differing": differing,
+            "media": self.media + form.media,
+            **(extra_context or {}),
+        }
+        status = 200 if command is None else 409
+        return TemplateResponse(request, _FORM_TEMPLATE, context, status=status)
+
+    def _not_found(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        # Django's own answer, which the stubs leave out because its name is private.
+        redirect = self._get_obj_does_not_exist_redirect  # pyright: ignore[reportAttributeAccessIssue]
+        return redirect(request, self.opts, object_id)
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Ask, then hand the engine a deletion; the object goes when the engine lets it go.
+
+        Not Django's own view: that one waits inside a transaction, in which no worker would ever
+        see the command.
+        """
+        instance = self.get_object(request, object_id)
+        if instance is None:
+            return self._not_found(request, object_id)
+        if not self.has_delete_permission(request, instance):
+            raise PermissionDenied
+        if request.method == "POST":
+            self.submit(request, instance, {"verb": "delete", "object": instance.entity})
+            return HttpResponseRedirect(self._after(request, instance))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": gettext("Delete {kind} {key}?").format(
+                kind=self.opts.verbose_name, key=instance.key
+            ),
+            "opts": self.opts,
+            "original": instance,
+            "run": instance.run,
+            "preserved_filters": self.get_preserved_filters(request),
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "admin/runs/object_delete.html", context)
+
+    def submit(
+        self, request: HttpRequest, instance: ProjectedObject, body: dict[str, Any] | None
+    ) -> Command | None:
+        """Give the engine the command, wait for the outcome, and say it."""
+        if body is None:
+            messages.info(request, gettext("Nothing was changed."))
+            return None
+        return submit_one(request, instance.run, instance.key, body)
+
+    def _after(self, request: HttpRequest, instance: ProjectedObject) -> str:
+        if "_continue" in request.POST:
+            return request.get_full_path()
+        filters = {"preserved_filters": self.get_preserved_filters(request), "opts": self.opts}
+        address = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+        return add_preserved_filters(filters, address)
+
+
+def _carry_out(
+    objects_admin: ProjectedObjectAdmin,
+    request: HttpRequest,
+    objects: QuerySet[Any],
+    *,
+    action: ListAction,
+) -> HttpResponse | None:
+    """An action as Django calls it."""
+    return carried_out(objects_admin, request, objects, action)
+
+
+@admin.register(OtherObject)
+class OtherObjectAdmin(ProjectedObjectAdmin):
+    """Objects of kinds without a table of their own."""
+
+    list_display = ("key", "run", "kind")

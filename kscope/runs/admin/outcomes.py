@@ -1,0 +1,153 @@
+"""Hands commands to engines, waits for what becomes of them, and says it in one message."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final
+
+from django.contrib import messages
+from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.translation import gettext, ngettext
+
+from kscope.runs import services
+from kscope.runs.admin.links import seconds
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Command, ProjectedObject, Run
+from kscope.words.joining import listed, sentences
+
+# Of many refusals the first ones are told; the list of commands has all.
+_MOST_TOLD: Final = 10
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What was refused, and why."""
+
+    key: str
+    why: str
+
+
+def submit_one(request: HttpRequest, run: Run, key: str, body: Body) -> Command | None:
+    """Give the engine the command, wait for the outcome, and say it. None for one that is not valid."""
+    try:
+        command = services.command_submit(run=run, body=body)
+    except ApplicationError as problem:
+        words = gettext("{name}: {reason}")
+        messages.error(request, words.format(name=key, reason=problem.message))
+        return None
+    command = services.command_wait(command=command)
+    _tell_one(request, key, command)
+    return command
+
+
+def submit_many(
+    request: HttpRequest,
+    action: str | Promise,
+    wanted: Sequence[tuple[ProjectedObject, Sequence[Body]]],
+) -> None:
+    """Give the engines the commands for each object, wait for the outcomes, and say them."""
+    if not any(bodies for _, bodies in wanted):
+        words = gettext("{action}: there is nothing to do.")
+        messages.info(request, words.format(action=action))
+        return
+    if len(wanted) == 1 and len(wanted[0][1]) == 1:
+        ((row, (body,)),) = wanted
+        submit_one(request, row.run, row.key, body)
+        return
+    submitted: list[Command] = []
+    invalid: list[Refusal] = []
+    for _, group in groupby(sorted(wanted, key=_run_of), key=_run_of):
+        objects = list(group)
+        bodies = [body for _, each in objects for body in each]
+        run = objects[0][0].run
+        try:
+            submitted += services.commands_submit(run=run, bodies=bodies)
+        except ApplicationError as problem:
+            invalid.append(Refusal(str(run), problem.message))
+    _tell_many(request, action, services.commands_wait(commands=submitted), invalid)
+
+
+def _run_of(wanted: tuple[ProjectedObject, Sequence[Body]]) -> int:
+    return wanted[0].run_id
+
+
+def _tell_one(request: HttpRequest, key: str, command: Command) -> None:
+    if command.status == Command.Status.APPLIED:
+        words = gettext("{key}: command {number} applied at seq {seq}, t = {time}.")
+        found = {"seq": command.outcome_seq, "time": seconds(command.at)}
+        messages.success(request, words.format(key=key, number=command.pk, **found))
+        if command.reason:
+            words = gettext("{name}: {reason}")
+            messages.warning(request, words.format(name=key, reason=command.reason))
+    elif command.status == Command.Status.REJECTED:
+        words = gettext("{key}: command {number} rejected: {reason}")
+        why = command.reason
+        messages.error(request, words.format(key=key, number=command.pk, reason=why))
+    else:
+        words = gettext(
+            "{key}: command {number} is still waiting; no worker has taken the run yet. It stays "
+            "queued."
+        )
+        messages.warning(request, words.format(key=key, number=command.pk))
+
+
+def _tell_many(
+    request: HttpRequest,
+    action: str | Promise,
+    commands: Sequence[Command],
+    invalid: Sequence[Refusal],
+) -> None:
+    """One message: how many commands were sent, how many wait, and which were refused and why."""
+    by_status = _by_status(commands)
+    rejected = by_status.get(Command.Status.REJECTED, [])
+    waiting = len(by_status.get(Command.Status.PENDING, []))
+    refused = [*invalid, *(Refusal(each.object, each.reason) for each in rejected)]
+    level = messages.ERROR if refused else messages.WARNING if waiting else messages.SUCCESS
+    applied = len(by_status.get(Command.Status.APPLIED, []))
+    told = [_sent_words(action, len(commands), applied)]
+    if waiting:
+        told.append(_waiting_words(waiting))
+    if refused:
+        told.append(_refused_words(refused))
+    messages.add_message(request, level, sentences(*told))
+
+
+def _by_status(commands: Iterable[Command]) -> Mapping[str, list[Command]]:
+    found: dict[str, list[Command]] = {}
+    for each in commands:
+        found.setdefault(each.status, []).append(each)
+    return found
+
+
+def _sent_words(action: str | Promise, number: int, applied: int) -> str:
+    words = ngettext(
+        "{action}: {number} command was sent, {applied} applied.",
+        "{action}: {number} commands were sent, {applied} applied.",
+        number,
+    )
+    return words.format(action=action, number=number, applied=applied)
+
+
+def _waiting_words(number: int) -> str:
+    words = ngettext(
+        "{number} is still waiting; it stays queued.",
+        "{number} are still waiting; they stay queued.",
+        number,
+    )
+    return words.format(number=number)
+
+
+def _refused_words(refused: Sequence[Refusal]) -> str:
+    each_words = gettext("{key} ({reason})")
+    each = [each_words.format(key=one.key, reason=one.why) for one in refused[:_MOST_TOLD]]
+    more = len(refused) - len(each)
+    if more:
+        words = gettext("{number} were refused: {list}, and {more} more.")
+        return words.format(number=len(refused), list=listed(each), more=more)
+    words = ngettext(
+        "{number} was refused: {list}.", "{number} were refused: {list}.", len(refused)
+    )
+    return words.format(number=len(refused), list=listed(each))
