@@ -1,6 +1,6 @@
 """Values as YAML that is read as what they were: by us (`documents`), and by kubectl."""
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import yaml
 
@@ -27,9 +27,8 @@ class _Dumper(yaml.CSafeDumper):
 def _write_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
     """Quotes a text that would be no text without: `1e3`, which PyYAML writes plainly, and `y`."""
     is_read_as_text = plain_scalar(text) == text
-    # The stubs do not say of what the values are.
-    represent: Any = dumper.represent_scalar  # pyright: ignore[reportUnknownMemberType]
-    return represent(_TEXT, text, style=None if is_read_as_text else "'")
+    # The stubs do not say of what type the values are.
+    return cast("Any", dumper).represent_scalar(_TEXT, text, style=None if is_read_as_text else "'")
 
 
 _Dumper.add_representer(str, _write_text)

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy
 
+from kscope.runs.admin.adding import added
 from kscope.runs.admin.fault_actions import FaultAction
 from kscope.runs.admin.list_actions import DELETE, ListAction, carried_out
 from kscope.runs.admin.manifest_forms import Differing, ManifestForm
@@ -63,9 +64,11 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             return [*empty, *groups[False]]
         return [*empty, *groups[False], (gettext("Let fail"), groups[True])]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Objects are created by scenarios, uploads and the REST API."""
-        return False
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The page on which an object is created."""
+        return added(self, request, extra_context)
 
     def changeform_view(
         self,

@@ -247,7 +247,7 @@ def test_deleting_a_pod_is_a_command(admin: Client, driven: Run) -> None:
     assert not Pod.objects.filter(pk=pod.pk).exists()
 
 
-def test_nobody_adds_rows_by_hand(admin: Client, driven: Run) -> None:
-    page = admin.get("/admin/scheduling/node/add/", follow=True)
+def test_nobody_adds_records_by_hand(admin: Client, driven: Run) -> None:
+    page = admin.get("/admin/runs/eventrecord/add/", follow=True)
     assert page.redirect_chain[-1][0] == "/admin/"
-    assert "node/add/" not in admin.get("/admin/scheduling/node/").content.decode()
+    assert "eventrecord/add/" not in admin.get("/admin/runs/eventrecord/").content.decode()
