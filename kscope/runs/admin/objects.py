@@ -15,6 +15,7 @@ from django.utils.translation import gettext, gettext_lazy
 
 from kscope.runs.admin.adding import added
 from kscope.runs.admin.fault_actions import FaultAction
+from kscope.runs.admin.links import commands_of, event_address, events_of
 from kscope.runs.admin.list_actions import DELETE, ListAction, carried_out
 from kscope.runs.admin.manifest_forms import Differing, ManifestForm
 from kscope.runs.admin.outcomes import submit_one
@@ -100,6 +101,9 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             "form": form,
             "run": instance.run,
             "board_url": f"/runs/{instance.run_id}/",
+            "commands_url": commands_of(instance.run_id, instance.entity),
+            "events_url": events_of(instance.run_id, instance.entity),
+            "event_url": event_address(instance.run_id, instance.seq) if instance.seq else "",
             "has_change_permission": may,
             "has_view_permission": True,
             "preserved_filters": self.get_preserved_filters(request),

@@ -6,11 +6,12 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext, gettext_lazy
 
 from kscope.runs import services
-from kscope.runs.admin.links import seconds
+from kscope.runs.admin.links import event_link, following_link, object_link, seconds
 from kscope.runs.models import Checkpoint, Command, EventRecord, Run, Scenario
 
 
@@ -118,31 +119,118 @@ class RunAdmin(ReadOnlyAdmin):
 class EventRecordAdmin(ReadOnlyAdmin):
     """Every event of every run, searched by object, kind and message."""
 
-    list_display = ("seq", "run", "virtual_time", "component", "kind", "object", "message")
+    list_display = (
+        "seq",
+        "run",
+        "virtual_time",
+        "component",
+        "kind",
+        "about",
+        "caused_by",
+        "message",
+    )
     list_filter = ("component",)
     list_select_related = ("run",)
     search_fields = ("object", "kind", "message")
     list_per_page = 50
     show_full_result_count = False
+    fields = (
+        "seq",
+        "run",
+        "virtual_time",
+        "component",
+        "kind",
+        "about",
+        "caused_by",
+        "command",
+        "message",
+        "data",
+        "changes",
+    )
+    readonly_fields = ("virtual_time", "about", "caused_by", "command")
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> EventRecord | None:
+        """By run and seq: the view's own key would be compared with that of every event."""
+        run, _, seq = object_id.partition("-")
+        if not (run.isdecimal() and seq.isdecimal()):
+            return None
+        return self.get_queryset(request).filter(run_id=int(run), seq=int(seq)).first()
 
     @admin.display(description=gettext_lazy("time"))
     def virtual_time(self, event: EventRecord) -> str:
         """When it happened."""
         return seconds(event.at)
 
+    @admin.display(description=gettext_lazy("object"), ordering="object")
+    def about(self, event: EventRecord) -> str:
+        """A link to its object."""
+        return object_link(event.run_id, event.object)
+
+    @admin.display(description=gettext_lazy("cause"))
+    def caused_by(self, event: EventRecord) -> str:
+        """A link to the event that caused it."""
+        return event_link(event.run_id, event.cause)
+
+    @admin.display(description=gettext_lazy("command"))
+    def command(self, event: EventRecord) -> str:
+        """A link to the command whose outcome it is."""
+        found = Command.objects.filter(run_id=event.run_id, outcome_seq=event.seq).first()
+        if found is None:
+            return ""
+        address = reverse("admin:runs_command_change", args=(found.pk,))
+        return format_html('<a href="{}">{}</a>', address, str(found))
+
 
 @admin.register(Command)
 class CommandAdmin(ReadOnlyAdmin):
     """What users did to live runs, and what became of it."""
 
-    list_display = ("id", "run", "verb", "object", "status", "outcome_seq", "reason", "created")
+    list_display = ("id", "run", "verb", "about", "status", "event", "reason", "created")
     list_filter = ("status", "verb")
     list_select_related = ("run",)
     search_fields = ("object", "reason")
+    fields = (
+        "run",
+        "verb",
+        "about",
+        "status",
+        "reason",
+        "event",
+        "following",
+        "virtual_time",
+        "ordinal",
+        "position",
+        "body",
+        "manifest",
+        "created",
+    )
+    readonly_fields = ("about", "event", "following", "virtual_time")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Command]:
         """Without what was sent, which can be large; the page of one command reads its own."""
         return super().get_queryset(request).defer("body", "manifest")
+
+    @admin.display(description=gettext_lazy("object"), ordering="object")
+    def about(self, command: Command) -> str:
+        """A link to its object."""
+        return object_link(command.run_id, command.object)
+
+    @admin.display(description=gettext_lazy("event"), ordering="outcome_seq")
+    def event(self, command: Command) -> str:
+        """A link to the event that is its outcome."""
+        return event_link(command.run_id, command.outcome_seq)
+
+    @admin.display(description=gettext_lazy("events"))
+    def following(self, command: Command) -> str:
+        """A link to that event and those behind it."""
+        return following_link(command)
+
+    @admin.display(description=gettext_lazy("time"))
+    def virtual_time(self, command: Command) -> str:
+        """When the engine took it."""
+        return seconds(command.at)
 
 
 @admin.register(Checkpoint)
