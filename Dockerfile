@@ -22,13 +22,19 @@ COPY scenarios scenarios
 COPY docs docs
 RUN chmod -R u=rwX,go=rX /app
 
+# The page that an export fills is built here, so that esbuild is not in the image.
+FROM ${PYTHON_IMAGE} AS page
+COPY --from=files /app /app
+WORKDIR /app
+RUN python -m kscope.static_files.one_file && rm -rf node_modules/@esbuild node_modules/esbuild
+
 FROM ${PYTHON_IMAGE}
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 KSCOPE_DATA=/data
 RUN useradd --no-create-home --uid 10001 --user-group kscope && mkdir /data && chown 10001:10001 /data
 WORKDIR /app
 COPY requirements/runtime.txt requirements/
 RUN pip install --no-cache-dir --require-hashes --no-deps -r requirements/runtime.txt
-COPY --from=files /app ./
+COPY --from=page /app ./
 RUN python -m kscope.words.compiling
 USER 10001:10001
 EXPOSE 8000

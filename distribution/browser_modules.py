@@ -1,5 +1,7 @@
 """Fetches the few browser modules that are served, and checks them against package-lock.json.
 
+It also has esbuild build the page of `kscope export -o html`: ADR 0043.
+
 In plain Python, so that neither building nor running kscope needs Node. The address of the registry
 comes from npm's own configuration and is in no file of this repository.
 """
@@ -14,11 +16,19 @@ import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 import urllib.request
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from kscope.static_files.modules import SERVED
+from kscope.static_files.one_file import (
+    BUILT,
+    OneFileError,
+    build,
+    esbuild_binary,
+    esbuild_package,
+)
 
 _MOST_BYTES = 50 * 1024 * 1024
 _SECONDS = 60
@@ -50,6 +60,33 @@ def put_browser_modules(room: Path, target: Path) -> None:
     # Its digest is part of the addresses of static files.
     listed = target / "node_modules" / ".package-lock.json"
     listed.write_text(json.dumps({"packages": entries}, indent=2) + "\n")
+
+
+def put_page(room: Path, target: Path) -> None:
+    """Build the page that exports fill, out of the modules in *target*. Raises BuildError.
+
+    esbuild comes from a `node_modules` or the registry, as the modules do; it goes into no wheel.
+    """
+    try:
+        package = esbuild_package()
+        binary = esbuild_binary(package)
+        with tempfile.TemporaryDirectory(prefix="kscope-esbuild-") as folder:
+            esbuild = _esbuild(room, package, binary, Path(folder))
+            build(room, target / "node_modules", esbuild, target / BUILT)
+    except OneFileError as error:
+        raise BuildError(str(error)) from error
+
+
+def _esbuild(room: Path, package: str, binary: str, folder: Path) -> Path:
+    name = f"node_modules/{package}"
+    entry = json.loads((room / "package-lock.json").read_text())["packages"][name]
+    if _is_installed(room, {name: entry}):
+        return room / name / binary
+    file = f"{package}/{binary}"
+    _unpack(package, [file], _fetched(registry_address(room), package, entry), folder)
+    found = folder / "node_modules" / file
+    found.chmod(0o755)
+    return found
 
 
 def package_of(file: str) -> str:

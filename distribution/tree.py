@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from browser_modules import BuildError, put_browser_modules
+from browser_modules import BuildError, put_browser_modules, put_page
 from setuptools.command.build_py import build_py
 from setuptools.errors import SetupError
 
@@ -54,3 +54,4 @@ def put_tree(target: Path) -> None:
     for document in sorted((ROOM / "docs").glob("*.md")):
         shutil.copyfile(document, app / "docs" / document.name)
     put_browser_modules(ROOM, app)
+    put_page(ROOM, app)

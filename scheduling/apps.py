@@ -18,6 +18,7 @@ class SchedulingConfig(AppConfig):
         registry.enqueue = tasks.enqueue
         registry.attempt_kept = selectors.attempt_kept
         registry.attempts_kept = selectors.attempts_kept
+        registry.attempts_recorded = selectors.attempts_recorded
         registry.project(models.Node, models.Pod)
         if services.attempts_write not in registry.writers:
             registry.writers.append(services.attempts_write)

@@ -49,8 +49,20 @@ def attempts_kept(run_id: int, seq: int) -> Iterator[dict[str, Any]]:
     """The attempts of a run up to event *seq* of which the evidence was kept, as run files have them."""
     attempts = SchedulingAttempt.objects.filter(run_id=run_id, seq__lte=seq, evidence__isnull=False)
     for each in attempts.order_by("id").iterator(200):
-        parts = ("pod", "number", "seq", "at", "cycle", "result", "node")
-        yield {**{name: getattr(each, name) for name in parts}, "evidence": evidence_kept(each)}
+        yield _with_evidence(each, evidence_kept(each))
+
+
+def attempts_recorded(run_id: int, seq: int, holds_evidence: bool) -> Iterator[dict[str, Any]]:
+    """All attempts up to event *seq* in order, with their evidence where it was kept and is wanted."""
+    attempts = SchedulingAttempt.objects.filter(run_id=run_id, seq__lte=seq)
+    wanted = attempts if holds_evidence else attempts.defer("evidence")
+    for each in wanted.order_by("seq").iterator(200):
+        yield _with_evidence(each, evidence_kept(each) if holds_evidence else None)
+
+
+def _with_evidence(attempt: SchedulingAttempt, evidence: dict[str, Any] | None) -> dict[str, Any]:
+    parts = ("pod", "number", "seq", "at", "cycle", "result", "node")
+    return {**{name: getattr(attempt, name) for name in parts}, "evidence": evidence}
 
 
 def evidence_kept(attempt: SchedulingAttempt) -> dict[str, Any] | None:

@@ -9,8 +9,18 @@ from typing import Final, Literal
 
 from kscope.exports.encoder import Encoder, ExportError, Heading
 
-# What a format is made of: the events, the objects at an instant, or the whole run.
-Of = Literal["events", "objects", "run"]
+# What a format is made of: the events, the objects at an instant, the whole run, or what its pages show.
+Of = Literal["events", "objects", "run", "page"]
+
+
+def _always() -> bool:
+    return True
+
+
+def _has_page() -> bool:
+    from kscope.exports.page.document import is_built
+
+    return is_built()
 
 
 def _nothing(heading: Heading) -> Encoder:
@@ -32,6 +42,8 @@ class Format:
     encoder: Callable[[Heading], Encoder] = _nothing
     # A package that it needs, which is an extra of kscope.
     needs: str = ""
+    # Whether what is built with the program is there.
+    is_here: Callable[[], bool] = _always
     is_text: bool = True
     is_packed: bool = False
     of_pod: bool = False
@@ -134,13 +146,25 @@ _FORMATS: Final = (
         is_text=False,
         is_packed=True,
     ),
+    Format(
+        name="html",
+        ending=".html",
+        media_type="text/html; charset=utf-8",
+        of="page",
+        is_here=_has_page,
+        is_text=False,
+    ),
 )
 FORMATS: Final = {each.name: each for each in _FORMATS}
 
 
 def formats_here() -> list[str]:
     """The names of those for which everything is installed here."""
-    return [name for name, each in FORMATS.items() if not each.needs or find_spec(each.needs)]
+    return [
+        name
+        for name, each in FORMATS.items()
+        if each.is_here() and (not each.needs or find_spec(each.needs))
+    ]
 
 
 def format_of_path(path: str) -> Format | None:

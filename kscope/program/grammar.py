@@ -22,8 +22,10 @@ SHELLS: Final = ("bash", "zsh", "fish")
 # What a run is written as: kscope/exports/registry.py.
 EXPORTS: Final = (
     *("kscope", "ndjson", "csv", "parquet", "perfetto", "otlp", "openmetrics", "mermaid"),
-    *("yaml", "events"),
+    *("yaml", "events", "html"),
 )
+# What the page of a run can do without: kscope/exports/page/recording.py.
+PARTS: Final = ("evidence", "data", "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ _FLAGS: Final = (
     Flag("fail-on", "LIST"),
     Flag("save", "FILE"),
     Flag("history"),
+    Flag("since", "TIME"),
+    Flag("without", "PART", choices=PARTS, noun="part of the page", repeats=True),
     Flag("dry-run"),
     Flag("server", "URL"),
     Flag("junit", "FILE"),
@@ -156,7 +160,7 @@ _COMMANDS: Final = (
         "export",
         (
             *(*_SOURCE, "output", "namespace", "at", "history", "strict", "until", "seed"),
-            *("tie-break", "server"),
+            *("tie-break", "server", "since", "without"),
         ),
         operands=("files",),
         outputs=EXPORTS,

@@ -19,6 +19,8 @@ SliceWriter = Callable[[Connection[TupleRow], int, Sequence[SchedulingAttempt]],
 HistoryCopier = Callable[[Cursor[TupleRow], int, int, int], None]
 # Everything that was kept of the attempts of a run, up to an event.
 AttemptsReader = Callable[[int, int], Iterable[dict[str, Any]]]
+# Every attempt of a run up to an event, with its evidence where that was kept and is wanted.
+ListReader = Callable[[int, int, bool], Iterable[dict[str, Any]]]
 # The JSON of the newest attempt of a pod up to an event, if it was kept: see docs/evidence.md.
 EvidenceReader = Callable[[int, str, int], dict[str, Any] | None]
 
@@ -41,6 +43,7 @@ class AppRegistry:
     process_began: Callable[[str], None] = _nothing
     attempt_kept: EvidenceReader = _nothing
     attempts_kept: AttemptsReader = _none
+    attempts_recorded: ListReader = _none
     writers: list[SliceWriter] = field(default_factory=list[SliceWriter])
     copiers: list[HistoryCopier] = field(default_factory=list[HistoryCopier])
     # By the prefix of entity ids, the table whose rows follow these objects.

@@ -94,6 +94,7 @@ def install(kind, python=None):
         _npm_ci(kind)
         node_stamp.write_text(f"{wanted} {kind}")
     _compile_words()
+    subprocess.run([PYTHON, "-m", "kscope.static_files.one_file"], cwd=ROOM, check=True)
 
 
 def _compile_words():

@@ -125,7 +125,9 @@ class Compose:
             else:
                 shutil.copy2(ROOM / source, app / target)
         modules = json.loads((ROOM / "package-lock.json").read_text())["packages"]
-        for module in [name for name, one in modules.items() if name and not one.get("dev")]:
+        # The stage `page` takes esbuild away again.
+        wanted = [name for name, one in modules.items() if name and not one.get("dev")]
+        for module in [name for name in wanted if "esbuild" not in name]:
             shutil.copytree(ROOM / module, app / module)
         subprocess.run(["chmod", "-R", "go=", app], check=True)
         for command in re.findall(r"^RUN (chmod .*)$", files, re.M):

@@ -124,10 +124,13 @@ def test_one_service_builds_the_image_of_all() -> None:
 
 def test_image_can_be_read_whatever_the_umask_was() -> None:
     """Everything comes from a stage that opens it, and nothing from the checkout itself."""
-    _, _, files, last = (ROOM / "Dockerfile").read_text().split("\nFROM ")
+    _, _, files, page, last = (ROOM / "Dockerfile").read_text().split("\nFROM ")
     assert "RUN chmod -R u=rwX,go=rX /app" in files
+    assert [line for line in page.splitlines() if line.startswith("COPY")] == [
+        "COPY --from=files /app /app"
+    ]
     copied = [line for line in last.splitlines() if line.startswith("COPY")]
-    assert copied == ["COPY requirements/runtime.txt requirements/", "COPY --from=files /app ./"]
+    assert copied == ["COPY requirements/runtime.txt requirements/", "COPY --from=page /app ./"]
 
 
 async def seen_address(peer: str, forwarded: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from engine.cluster.cluster import Cluster, Slice
@@ -9,17 +10,21 @@ from engine.input.scenario import parse_duration
 from engine.kernel.units import SECOND
 from kscope.exports.encoder import Heading
 from kscope.exports.manifests import documents, is_written, rank
+from kscope.exports.page.recording import Recording
+from kscope.exports.page.waiting import Waiting
 from kscope.program.asking.play.output import Output
 from kscope.program.asking.play.play import Play, begin
 from kscope.program.asking.play.replayed import say_replayed
-from kscope.program.asking.play.saving import Saver, said_of
+from kscope.program.asking.play.saving import Saver, evidence_of, said_of
 from kscope.program.asking.reading.kinds import Named
 from kscope.program.asking.reading.sources import Source
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError, Status
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, first_small
+from kscope.program.version import version
 from kscope.runs.drive.garbage import uncollected
+from scheduling.process_forks import forks_of
 
 
 def export_played(
@@ -28,8 +33,8 @@ def export_played(
     """Play and write; what was written in words, and the status."""
     with uncollected():
         play = begin(request, source, _until(request))
-        writes = {"run": _run, "objects": _objects, "events": _events}[output.format.of]
-        said = writes(request, screen, play, pod, output)
+        writes = {"run": _run, "objects": _objects, "events": _events, "page": _page}
+        said = writes[output.format.of](request, screen, play, pod, output)
     status = say_replayed(play, source.words, screen)
     return said, max(status, _ended_early(play, screen))
 
@@ -77,6 +82,67 @@ def _events(request: Request, screen: Screen, play: Play, pod: Named | None, out
     play.run(screen, hear)
     output.write(encoder.end())
     return counted(play.cluster.seq, "event")
+
+
+def _page(request: Request, screen: Screen, play: Play, pod: Named | None, output: Output) -> str:
+    without = frozenset(request["without"] or ())
+    recording = Recording(play.scenario.name, since=_since(request), without=without)
+    output.write(recording.begin())
+
+    def hear(taken: Slice) -> bool:
+        output.write(recording.events(taken.rows))
+        output.write(recording.attempts(evidence_of(taken, in_all=True)))
+        return output.is_read
+
+    play.run(screen, hear)
+    waiting = Waiting(play.cluster, forks_of)
+    whys: dict[str, Any] = {}
+    if "why" not in without:
+        for entity, answer in waiting.answers():
+            screen.progress(f"asking why {entity.partition('/')[2]} waits")
+            whys[entity] = answer
+    facts = _facts(play)
+    writer = f"kscope {version()}"
+    output.write(recording.finish(facts, whys, unanswered=waiting.unanswered, written_by=writer))
+    return f"{counted(play.cluster.seq, 'event')}, {counted(len(whys), 'answer')} why"
+
+
+def _since(request: Request) -> int:
+    text: str | None = request["since"]
+    if text is None:
+        return 0
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise ProgramError(f"--since: {error}", helps=["--since 30s"]) from error
+
+
+def _facts(play: Play) -> dict[str, Any]:
+    """The facts about a run that was played here, as its pages get them."""
+    scenario, cluster = play.scenario, play.cluster
+    chosen = play.file.choices if play.file is not None else scenario
+    told: Mapping[str, Any] = scenario.told if play.file is None else {}
+    of = {
+        "profile": cluster.profile,
+        "seed": scenario.seed,
+        "feature_gates": dict(scenario.feature_gates),
+    }
+    is_told = told.get("of") == of
+    return {
+        "id": 0,
+        "name": scenario.title or scenario.name,
+        "profile": cluster.profile,
+        "seed": chosen.seed,
+        "feature_gates": dict(chosen.feature_gates),
+        "status": "finished",
+        "speed": "1",
+        "head_at": cluster.now,
+        "question": scenario.question,
+        "select": told.get("select", ""),
+        "answer": told.get("answer", "") if is_told else "",
+        "proof": told.get("proof") if is_told else None,
+        "not_modelled": [dict(each) for each in scenario.not_modelled],
+    }
 
 
 def _objects(

@@ -128,6 +128,10 @@ def export_of_server(
         query["at"] = str(_nanoseconds(until))
     if request["history"]:
         query["history"] = "1"
+    if request["since"]:
+        query["since"] = str(_nanoseconds(request["since"], "since"))
+    if request["without"]:
+        query["without"] = ",".join(request["without"])
     for piece in server.get(f"runs/{run}/export/", query):
         output.take_as_it_is(piece)
         if not output.is_read:
@@ -135,8 +139,8 @@ def export_of_server(
     return f"run {run} of {server.url}"
 
 
-def _nanoseconds(text: str) -> int:
+def _nanoseconds(text: str, flag: str = "at") -> int:
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise ProgramError(f"--at: {error}", helps=["--at 30s"]) from error
+        raise ProgramError(f"--{flag}: {error}", helps=[f"--{flag} 30s"]) from error

@@ -30,7 +30,7 @@ class Saver:
             event.data for event in taken.events if event.kind == "ExtenderCalled" and event.data
         ]
         if self._has_history:
-            self._writer.evidence(_evidence(taken))
+            self._writer.evidence(evidence_of(taken))
             self._put(self._writer.events(taken.rows))
 
     def finish(self, play: Play) -> RunFile:
@@ -81,9 +81,10 @@ def _choices(play: Play) -> Choices:
     )
 
 
-def _evidence(taken: Slice) -> Iterator[dict[str, Any]]:
+def evidence_of(taken: Slice, *, in_all: bool = False) -> Iterator[dict[str, Any]]:
+    """The attempts of a slice with their evidence; with *in_all* also those of which none was kept."""
     for each in taken.attempts:
-        if each.evidence is not None:
+        if each.evidence is not None or in_all:
             yield {
                 "pod": each.pod,
                 "number": each.number,
@@ -92,8 +93,12 @@ def _evidence(taken: Slice) -> Iterator[dict[str, Any]]:
                 "cycle": each.cycle,
                 "result": each.result,
                 "node": each.node,
-                "evidence": {**each.evidence, "scores": _scores(each.evidence)},
+                "evidence": _in_full(each.evidence),
             }
+
+
+def _in_full(evidence: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if evidence is None else {**evidence, "scores": _scores(evidence)}
 
 
 def _scores(evidence: dict[str, Any]) -> Any:

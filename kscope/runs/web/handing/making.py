@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from engine.cluster.cluster import Cluster
 from engine.input.scenario import Scenario
 from engine.kernel.recorder import GENESIS
 from engine.run_file.contents import Choices, End, Recorded, RunFile
@@ -16,13 +17,17 @@ from engine.run_file.trail import Trail
 from engine.run_file.writing import RunFileWriter
 from kscope.exports.encoder import ExportError, Heading
 from kscope.exports.manifests import documents, is_written, rank
+from kscope.exports.page.recording import Recording
+from kscope.exports.page.waiting import Waiting
 from kscope.exports.registry import FORMATS
 from kscope.exports.version import version
 from kscope.runs.app_registry import registry
+from kscope.runs.drive.replay import engine_at_head, engine_at_seq, engine_created, replay_refused
 from kscope.runs.errors import ApplicationError
 from kscope.runs.hidden_values import command_without_hidden, without_hidden
 from kscope.runs.manifest_edits import without_managers
 from kscope.runs.models import Run
+from kscope.runs.selectors import run_dict
 from kscope.runs.web.handing.rows import (
     event_rows,
     extender_answers,
@@ -50,6 +55,9 @@ class Wanted:
     pod: str = ""
     history: bool = False
     sees_values: bool = False
+    # Of a page: from which virtual time on it has events, in ns, and what it is to do without.
+    since: int = 0
+    without: tuple[str, ...] = ()
 
 
 def export_made(run_id: int, path: str, wanted: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -57,15 +65,20 @@ def export_made(run_id: int, path: str, wanted: dict[str, Any]) -> Iterator[dict
 
     Raises ApplicationError for what cannot be written.
     """
-    asked = Wanted(**wanted)
+    asked = Wanted(**{**wanted, "without": tuple(wanted.get("without", ()))})
     form = FORMATS[asked.format]
     # The head does not move while it is written: what comes later is not asked for.
     run = Run.objects.select_related("scenario").get(pk=run_id)
-    pieces = {"run": _run_pieces, "objects": _object_pieces, "events": _event_pieces}[form.of]
+    writes = {
+        "run": _run_pieces,
+        "objects": _object_pieces,
+        "events": _event_pieces,
+        "page": _page_pieces,
+    }
     packer = zlib.compressobj(wbits=_GZIP) if form.is_packed else None
     try:
         with Path(path).open("wb") as file:
-            for done, piece in pieces(run, asked):
+            for done, piece in writes[form.of](run, asked):
                 file.write(packer.compress(piece) if packer else piece)
                 yield {"done": done}
             file.write(packer.flush() if packer else b"")
@@ -85,6 +98,55 @@ def _event_pieces(run: Run, asked: Wanted) -> Pieces:
     for rows in event_rows(run.pk, run.head_seq if asked.seq is None else asked.seq):
         yield rows[-1].seq, encoder.take(rows)
     yield 0, encoder.end()
+
+
+# The facts about a run that its pages show; who owns it, and on what it runs, stays here.
+_FACTS = (
+    *("id", "name", "profile", "feature_gates", "external_scheduler", "configured", "seed"),
+    *("question", "select", "answer", "proof", "not_modelled", "stop_reason", "stopped_by"),
+)
+
+
+def _page_pieces(run: Run, asked: Wanted) -> Pieces:
+    recording = Recording(run.name, since=asked.since, without=frozenset(asked.without))
+    seq = run.head_seq if asked.seq is None else asked.seq
+    yield 0, recording.begin()
+    at = 0
+    for rows in event_rows(run.pk, seq):
+        at = rows[-1].at
+        yield rows[-1].seq, recording.events(rows)
+    for attempt in registry.attempts_recorded(run.pk, seq, recording.holds_evidence):
+        yield seq, recording.attempts([attempt])
+    whys: dict[str, Any] = {}
+    unanswered = 0
+    if "why" not in asked.without:
+        waiting = Waiting(_engine(run, seq))
+        unanswered = waiting.unanswered
+        for entity, answer in waiting.answers():
+            whys[entity] = answer
+            yield seq, b""
+    known = run_dict(run)
+    facts = {name: known[name] for name in _FACTS}
+    if seq < run.head_seq:
+        # The answer to its question is of its end.
+        facts |= {"answer": "", "proof": None}
+    facts |= {
+        "status": "finished",
+        "speed": "1",
+        "head_at": run.head_at if seq == run.head_seq else at,
+    }
+    yield (
+        seq,
+        recording.finish(facts, whys, unanswered=unanswered, written_by=f"kscope {version()}"),
+    )
+
+
+def _engine(run: Run, seq: int) -> Cluster:
+    """The cluster of a run after an event. Raises ApplicationError."""
+    with replay_refused():
+        if run.head_seq == 0:
+            return engine_created(run)
+        return engine_at_head(run) if seq == run.head_seq else engine_at_seq(run, seq=seq)
 
 
 def _object_pieces(run: Run, asked: Wanted) -> Pieces:

@@ -23,14 +23,17 @@ const WRITTEN_SELECTOR = "input, select, textarea, [contenteditable], dialog[ope
 /** What pages add to the entries of all pages. @type {((query: string) => object[])[]} */
 const sources = [];
 
-/** Open the palette with Ctrl-K, or with / where the page has no field of its own for it. */
-export function connectPalette() {
+/**
+ * Open the palette with Ctrl-K, or with / where the page has no field of its own for it. `site` are the pages that it
+ * offers beside those of the menu.
+ */
+export function connectPalette({site = SITE} = {}) {
   const host = document.createElement("div");
   document.body.append(host);
   const runs = newestRuns();
   const onClose = () => render(null, host);
   const draw = () => {
-    const offered = (query) => [...sources.flatMap((source) => source(query)), ...siteEntries(), ...runs.entries];
+    const offered = (query) => [...sources.flatMap((source) => source(query)), ...siteEntries(site), ...runs.entries];
     render(h(Palette, {offered, onClose}), host);
   };
   const open = async () => {
@@ -90,13 +93,13 @@ export async function copyLink(session) {
 }
 
 /** The menu of the page and the list of runs, and the theme. */
-function siteEntries() {
+function siteEntries(site) {
   const links = [...document.querySelectorAll("nav.tabs a")].map((link) => ({
     title: (link.firstChild?.textContent ?? "").trim(),
     about: gettext("page"),
     href: () => link.getAttribute("href"),
   }));
-  for (const [title, address] of SITE) {
+  for (const [title, address] of site) {
     if (!links.some((link) => link.title === title)) links.push({title, about: gettext("page"), href: () => address});
   }
   const theme = document.querySelector("#theme");

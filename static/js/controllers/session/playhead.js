@@ -132,12 +132,19 @@ export class Playhead {
     this.live.follow();
   }
 
-  /** Stop the run or play it; in the past, stop or start the replay of recorded events. */
+  /**
+   * Stop the run or play it; in the past, stop or start the replay of recorded events. A run of which there is only the
+   * recording is replayed from its beginning.
+   */
   async togglePlay() {
     if (this.arriving && !(await this.arriving)) return;
     if (this.past.value) {
       if (this.replaying.value) this.replaying.value = false;
       else this.#replay();
+      return;
+    }
+    if (this.live.run.value.is_recorded) {
+      await this.#replayAll();
       return;
     }
     const playing = this.live.run.value.status === "playing";
@@ -238,6 +245,7 @@ export class Playhead {
   #stepForward(unit, forward) {
     return this.#inOrder(async () => {
       const cursor = this.past.value;
+      if (!cursor && this.live.run.value.is_recorded) return;
       if (!cursor) {
         await this.commands.transport({action: "step", unit});
         return;
@@ -257,6 +265,11 @@ export class Playhead {
       await this.notices.guard(step);
     })();
     return this.stepped;
+  }
+
+  /** Replay everything that was recorded. */
+  async #replayAll() {
+    if (await this.seek({seq: 0}, {isJump: true})) this.#replay();
   }
 
   /** Play recorded events at the speed of the run until the newest is reached. */

@@ -75,6 +75,11 @@ export class RunSession {
     return this.run.value.may_change !== false;
   }
 
+  /** Whether the run is what a file recorded of it: nothing comes after its newest event. */
+  get isRecorded() {
+    return this.run.value.is_recorded === true;
+  }
+
   async start() {
     this.live.loadHistogram();
     // Load the state that was asked for before the newest one.

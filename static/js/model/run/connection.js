@@ -10,9 +10,10 @@ const WORDS = {
 
 /**
  * What the top bar says: the state of the connection, and where that is fine, whether a worker moves
- * the run on. "Live" is only a run that needs none, or has one. Returns {state, words}.
+ * the run on. "Live" is only a run that needs none, or has one; a file has what was recorded. Returns {state, words}.
  */
-export function connectionLook(connection, {worker, building}, past) {
+export function connectionLook(connection, {worker, building, is_recorded: isRecorded}, past) {
+  if (isRecorded) return {state: "open", words: gettext("Recorded")};
   if (WORDS[connection]) return {state: connection, words: WORDS[connection]};
   if (past) return {state: connection, words: gettext("Connected")};
   if (worker === "waiting") return {state: "stalled", words: gettext("Waiting for a worker")};

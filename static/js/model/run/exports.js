@@ -15,6 +15,7 @@ export function exportGroups({known, url, seq, pod}) {
     [
       link("kscope", gettext("The run as one file")),
       link("kscope", gettext("The run with its whole history"), {history: 1}),
+      link("html", gettext("A page that plays offline"), here),
       link(
         "yaml",
         seq === null ? gettext("The cluster now, as YAML") : gettext("The cluster at this event, as YAML"),

@@ -7,6 +7,7 @@
  */
 import {gettext} from "../../lib/words.js";
 import {parseId} from "../shared/format.js";
+import {baseOf} from "./base.js";
 import {parseSeq} from "./timeline.js";
 
 /** The paths of the pages; a page about one object adds its name. */
@@ -42,7 +43,7 @@ export const SELECTED = ["pod", "claim", "volume"];
  * @param {{of?: string, seq?: number | null, [more: string]: any}} [place]
  */
 export function pageHref(run, page, {of = "", seq = null, ...more} = {}) {
-  const path = `/runs/${run}/${FOLDERS[page]}${of && `${of.split("/").map(encodeURIComponent).join("/")}/`}`;
+  const path = `${baseOf(run)}${FOLDERS[page]}${of && `${of.split("/").map(encodeURIComponent).join("/")}/`}`;
   // The path of a pod's page already names the pod.
   const selection = page === "pod" ? {...more, pod: null} : more;
   return `${path}${changedSearch("", {...selection, seq})}`;
@@ -60,7 +61,7 @@ export function objectPage(id) {
 /** The same page of another run, at its newest event, with the selection here or in `selection`. */
 export function hrefInRun(run, {pathname, search}, selection = {}) {
   const removed = {seq: null, attempt: null, with: null};
-  return `${pathname.replace(/^\/runs\/\d+\//, `/runs/${run}/`)}${changedSearch(search, {...removed, ...selection})}`;
+  return `${pathname.replace(/^\/runs\/\d+\//, baseOf(run))}${changedSearch(search, {...removed, ...selection})}`;
 }
 
 /**

@@ -26,6 +26,8 @@ const SPEEDS = [
 const PAUSE = [gettext("Pause"), gettext("Pause (key: Space)")];
 const REPLAY = [gettext("Replay from here"), gettext("Replay from here (key: Space)")];
 const PLAY = [gettext("Play"), gettext("Play (key: Space)")];
+const PLAY_ALL = [gettext("Play from the beginning"), gettext("Play from the beginning (key: Space)")];
+const NOTHING_FOLLOWS = gettext("Nothing was recorded after this event.");
 
 export function Transport({session}) {
   const run = session.run.value;
@@ -33,16 +35,18 @@ export function Transport({session}) {
   const waits = session.isWaiting && past;
   const playing = past ? session.playhead.replaying.value : run.status === "playing";
   // Replaying recorded events needs no right to change the run.
+  const {isRecorded} = session;
   const failed = !past && (run.status === "failed" || !session.mayChange);
-  const barred = past || session.mayChange ? null : READ_ONLY;
-  const [verb, withKey] = playing ? PAUSE : past ? REPLAY : PLAY;
+  const barred = past || session.mayChange ? null : isRecorded ? NOTHING_FOLLOWS : READ_ONLY;
+  const [verb, withKey] = playing ? PAUSE : past ? REPLAY : isRecorded ? PLAY_ALL : PLAY;
+  const hasSpeeds = session.mayChange || isRecorded;
   return html`
     <section class="transport" aria-label=${gettext("Playback")}>
       <div class="keys">
         <button class="btn icon" aria-label=${gettext("Step one event back")} title=${gettext("Step one event back (key: ,)")}
           disabled=${waits || session.model.seq <= 0} onClick=${() => session.playhead.stepBack()}><${Icon} name="back" /></button>
         <button class="btn icon primary" aria-label=${spoken(verb, run, past)}
-          title=${barred ?? withKey} disabled=${waits || failed} onClick=${() => session.playhead.togglePlay()}>
+          title=${isRecorded ? withKey : (barred ?? withKey)} disabled=${waits || (failed && !isRecorded)} onClick=${() => session.playhead.togglePlay()}>
           <${Icon} name=${playing ? "pause" : "play"} /></button>
         <button class="btn" aria-label=${gettext("Step one event")} title=${barred ?? gettext("Step one event (key: .)")} disabled=${waits || failed}
           onClick=${() => session.playhead.stepEvent()}><${Icon} name="step" /><span class="lbl">${gettext("Event")}</span></button>
@@ -53,7 +57,7 @@ export function Transport({session}) {
             ([
               speed,
               text,
-            ]) => html`<button key=${speed} disabled=${!session.mayChange} title=${session.mayChange ? undefined : READ_ONLY} aria-pressed=${String(String(run.speed) === speed)}
+            ]) => html`<button key=${speed} disabled=${!hasSpeeds} title=${hasSpeeds ? undefined : READ_ONLY} aria-pressed=${String(String(run.speed) === speed)}
             onClick=${() => session.commands.speed(speed)}>${text}</button>`,
           )}
         </div>

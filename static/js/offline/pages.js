@@ -1,0 +1,101 @@
+import {gettext} from "../lib/words.js";
+
+/**
+ * The pages that are in the file. `path` is what stands behind the #, `tab` the entry of the menu, `css` the style sheets
+ * beside those of every page, `root` the attributes of the element that the page is drawn into; `load` runs it.
+ */
+const PAGES = [
+  {
+    tab: "board",
+    path: /^\/$/,
+    title: () => gettext("Board"),
+    css: ["board"],
+    root: () => ({id: "board"}),
+    load: () => import("../board.js"),
+  },
+  {
+    tab: "pods",
+    path: /^\/pods\/$/,
+    title: () => gettext("Pods"),
+    css: ["pages", "pod"],
+    root: () => ({id: "pods"}),
+    load: () => import("../pods.js"),
+  },
+  {
+    tab: "pods",
+    path: /^\/pods\/(.+)\/$/,
+    title: (name) => name,
+    css: ["pages", "pod"],
+    root: (name) => ({id: "pod", "data-pod": name}),
+    load: () => import("../pod.js"),
+  },
+  {
+    tab: "volumes",
+    path: /^\/volumes\/$/,
+    title: () => gettext("Volumes"),
+    css: ["pages", "volumes"],
+    root: () => ({id: "volumes"}),
+    load: () => import("../volumes.js"),
+  },
+  {
+    tab: "nodes",
+    path: /^\/nodes\/$/,
+    title: () => gettext("Nodes"),
+    css: ["pages", "pod", "node"],
+    root: () => ({id: "nodes"}),
+    load: () => import("../nodes.js"),
+  },
+  {
+    tab: "nodes",
+    path: /^\/nodes\/(.+)\/$/,
+    title: (name) => name,
+    css: ["pages", "pod", "node"],
+    root: (name) => ({id: "node", "data-node": name}),
+    load: () => import("../node.js"),
+  },
+  {
+    tab: "timeline",
+    path: /^\/timeline\/$/,
+    title: () => gettext("Timeline"),
+    css: ["pages", "timeline"],
+    root: () => ({id: "timeline"}),
+    load: () => import("./timeline.js"),
+  },
+];
+
+/** The tabs of the menu. @type {[string, string][]} */
+export const TABS = [
+  ["board", gettext("Board")],
+  ["pods", gettext("Pods")],
+  ["volumes", gettext("Volumes")],
+  ["nodes", gettext("Nodes")],
+  ["timeline", gettext("Timeline")],
+];
+
+/** Pages that only the program has: how each begins, and its name. @type {[string, string][]} */
+const ELSEWHERE = [
+  ["/inside/", gettext("Inside")],
+  ["/film/", gettext("Film")],
+  ["/machines/", gettext("State machines")],
+  ["/objects/", gettext("Manifest")],
+  ["/compare/", gettext("Compare")],
+  ["/triage/", gettext("Triage")],
+  ["/first-look/", gettext("First look")],
+  ["/configuration/", gettext("Configuration")],
+];
+
+/** The page of a path: {tab, title, css, root, load}; null for one that is not in the file. */
+export function pageAt(path) {
+  for (const page of PAGES) {
+    const found = page.path.exec(path);
+    if (!found) continue;
+    const name = found[1] === undefined ? "" : found[1].split("/").map(decodeURIComponent).join("/");
+    return {...page, title: page.title(name), root: page.root(name)};
+  }
+  return null;
+}
+
+/** What a page that is not in the file is called; "" for one that does not exist at all. */
+export function nameElsewhere(path) {
+  return ELSEWHERE.find(([start]) => path.startsWith(start))?.[1] ?? "";
+}
