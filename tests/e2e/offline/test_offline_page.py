@@ -1,0 +1,175 @@
+"""A run as one HTML file, opened from the disk in a browser without a network."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
+
+from kscope.program.main import main
+from tests.e2e.stories import PATIENCE_MS
+
+ROOM = Path(__file__).resolve().parents[3]
+TITLE = "</script><img src=x onerror=alert(1)>"
+
+
+@dataclass
+class Watched:
+    """A page, what it asked for beside its own file, and what went wrong on it."""
+
+    page: Page
+    file: Path
+    asked: list[str] = field(default_factory=list[str])
+    wrong: list[str] = field(default_factory=list[str])
+
+    def open(self, place: str = "") -> Page:
+        """Show a place of the file, as somebody does who opens it there."""
+        self.page.goto("about:blank")
+        self.page.goto(f"{self.file.as_uri()}{place}")
+        return self.page
+
+    def hear_request(self, request: Request) -> None:
+        if not request.url.startswith(("data:", "about:", self.file.as_uri())):
+            self.asked.append(request.url)
+
+    def hear_words(self, told: ConsoleMessage) -> None:
+        self.wrong.append(told.text)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo that has most, as `kscope export` writes it; its title would like to be markup."""
+    folder = tmp_path_factory.mktemp("offline")
+    text = (ROOM / "scenarios" / "checkout-surge.yaml").read_text()
+    named = text.replace("title: Checkout surge", f'title: "{TITLE}"')
+    assert named != text
+    scenario, target = folder / "surge.yaml", folder / "surge.html"
+    scenario.write_text(named)
+    assert main(["export", str(scenario), str(target), "--quiet"]) == 0
+    return target
+
+
+@pytest.fixture
+def watched(browser: Browser, file: Path) -> Iterator[Watched]:
+    """The file in a browser that has no network; whatever it asks for or complains of fails the test."""
+    window = {"width": 1440, "height": 900}
+    with closing(browser.new_context(viewport=window, offline=True)) as context:
+        context.set_default_timeout(PATIENCE_MS)
+        watched = Watched(context.new_page(), file)
+        watched.page.on("request", watched.hear_request)
+        watched.page.on("console", watched.hear_words)
+        watched.page.on("pageerror", lambda error: watched.wrong.append(str(error)))
+        yield watched
+        assert (watched.asked, watched.wrong) == ([], [])
+
+
+def seq(page: Page) -> int:
+    return int(page.locator("#seq").input_value())
+
+
+def go_to(page: Page, number: int) -> None:
+    page.locator("#seq").fill(str(number))
+    page.locator("#seq").press("Enter")
+    expect(page.locator("#seq")).to_have_value(str(number))
+
+
+def test_the_file_plays_from_its_beginning(watched: Watched) -> None:
+    page = watched.open()
+    expect(page.locator(".topbar .runname")).to_have_text(TITLE)
+    expect(page.locator("#connection")).to_have_text("Recorded")
+    last = seq(page)
+    page.get_by_role("button", name="100×").click()
+    page.get_by_role("button", name="Play from the beginning").click()
+    expect(page.locator(".past-banner")).to_contain_text("Viewing the past")
+    met = {seq(page) for _ in range(5) if page.wait_for_timeout(60) is None}
+    assert len(met) > 1
+    expect(page.locator(".past-banner")).to_have_count(0)
+    assert seq(page) == last
+
+
+def test_seeking_and_stepping_fold_recorded_events(watched: Watched) -> None:
+    page = watched.open()
+    newest = (
+        page.locator("main.board .foot").get_by_role("link").filter(has_text=re.compile(r"^\d+$"))
+    )
+    go_to(page, 640)
+    expect(newest.first).to_have_text("640")
+    lanes = page.locator(".lanes").inner_text()
+    for name, number in (
+        ("Step one event", 641),
+        ("Step one event back", 640),
+        ("Step one event back", 639),
+        ("Step one event", 640),
+    ):
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(newest.first).to_have_text(str(number))
+    assert page.locator(".lanes").inner_text() == lanes
+    assert "seq=640" in page.url
+    page.locator("body").press("End")
+    expect(page.locator(".past-banner")).to_have_count(0)
+    expect(newest.first).to_have_text("1973")
+
+
+def test_an_address_opens_its_page_and_event(watched: Watched) -> None:
+    page = watched.open("#/pods/?seq=900&state=backoff")
+    expect(page.locator("#seq")).to_have_value("900")
+    states = page.locator("table.pods tbody .state")
+    expect(states.first).to_contain_text("backoff")
+    assert all("backoff" in text for text in states.all_inner_texts())
+    page.locator("table.pods tbody a").first.click()
+    expect(page.locator("main.podpage")).to_be_visible()
+    expect(page.locator("#seq")).to_have_value("900")
+    page.go_back()
+    expect(states.first).to_contain_text("backoff")
+
+
+def test_a_pod_says_why_it_waits(watched: Watched) -> None:
+    page = watched.open("#/pods/ml/train-0/")
+    expect(page.locator("main.podpage h1")).to_have_text("ml/train-0")
+    expect(page.locator("main.podpage")).to_contain_text("Fits none of 12 nodes")
+    verdicts = page.locator(".verdicts table tbody tr")
+    expect(verdicts).to_have_count(12)
+    page.get_by_role("button", name="Ask why").click()
+    why = page.locator("section.why")
+    expect(why.locator(".sentence")).to_contain_text("nvidia.com/gpu")
+    expect(why.locator(".note")).to_contain_text("at event 1,973")
+    go_to(page, 1500)
+    page.get_by_role("button", name="Ask why").click()
+    expect(why.get_by_role("alert")).to_contain_text("holds the answers for what waited at its end")
+
+
+def test_nothing_can_be_changed_and_the_page_says_why(watched: Watched) -> None:
+    page = watched.open("#/nodes/node-a1/")
+    cordon = page.get_by_role("button", name="Cordon")
+    expect(cordon).to_be_disabled()
+    expect(cordon).to_have_attribute("title", re.compile("open it in kscope"))
+    expect(page.get_by_text("Change", exact=True)).to_have_count(0)
+
+
+def test_a_page_that_takes_an_engine_is_named(watched: Watched) -> None:
+    page = watched.open("#/pods/ml/train-0/")
+    page.get_by_role("link", name="State machines").click()
+    expect(page.locator("main.elsewhere")).to_contain_text("State machines takes an engine")
+    page.get_by_role("button", name="Back").click()
+    expect(page.locator("main.podpage h1")).to_have_text("ml/train-0")
+
+
+def test_events_are_filtered_in_the_file(watched: Watched) -> None:
+    page = watched.open("#/timeline/")
+    expect(page.locator("table.timeline tbody tr")).to_have_count(200)
+    page.get_by_label("Kind").fill("Preempted")
+    page.get_by_role("button", name="Apply filters").click()
+    kinds = page.locator("table.timeline tbody tr td:last-child")
+    expect(kinds.first).to_contain_text("Preempted")
+    assert all("Preempted" in text for text in kinds.all_inner_texts())
+
+
+@pytest.mark.parametrize("place", ["#/", "#/pods/", "#/pods/ml/train-0/", "#/volumes/", "#/nodes/"])
+def test_pages_fit_a_narrow_window(watched: Watched, place: str) -> None:
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    page = watched.open(place)
+    expect(page.locator("#seq")).to_have_value("1973")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,88 @@
+"""The page that REST exports holds what the resources of the run answer."""
+
+from typing import Any
+
+import orjson
+import pytest
+from django.test import Client
+
+from engine.kernel.view import State, fold
+from kscope.runs.models import Run
+from tests.exports.test_page import Parts
+from tests.web.exports.test_run_files import exported
+
+
+def page_of(client: Client, run: Run, more: str = "") -> Parts:
+    return Parts(exported(client, run, f"?format=html{more}").decode())
+
+
+def asked(client: Client, run: Run, path: str) -> Any:
+    answer = client.get(f"/api/v1/runs/{run.pk}/{path}")
+    assert answer.status_code == 200, answer.content
+    text = b"".join(answer.streaming_content) if answer.streaming else answer.content  # type: ignore[attr-defined]
+    return orjson.loads(text)
+
+
+def only(page: Parts, kind: str) -> Any:
+    [(_, value)] = page.recorded(kind)
+    return value
+
+
+def test_events_fold_to_the_state_at_each_event(client: Client, driven: Run) -> None:
+    page = page_of(client, driven)
+    [(_, state)] = page.recorded("keyframe")
+    folded: State = state
+    events = [event for _, chunk in page.recorded("events") for event in chunk]
+    assert len(events) == driven.head_seq
+    for event in events:
+        fold(folded, event["changes"] or {})
+        if event["seq"] % 7 == 0 or event["seq"] == driven.head_seq:
+            assert asked(client, driven, f"state/?seq={event['seq']}")["state"] == folded
+
+
+def test_bars_are_those_of_the_server(client: Client, driven: Run) -> None:
+    heading = only(page_of(client, driven), "heading")
+    assert heading["histogram"] == asked(client, driven, "histogram/?buckets=120")
+
+
+def test_attempts_have_the_evidence_of_the_server(client: Client, driven: Run) -> None:
+    page = page_of(client, driven)
+    names = ("pod", "number", "seq", "at", "cycle", "result", "node")
+    listed = [dict(zip(names, each, strict=True)) for each in only(page, "attempts")]
+    items = asked(client, driven, "attempts/?limit=100")["items"]
+    assert listed == [{name: each[name] for name in names} for each in reversed(items)]
+    held = {int(given["data-attempt"]): value for given, value in page.recorded("evidence")}
+    for place, each in enumerate(reversed(items)):
+        assert held[place] == asked(client, driven, f"attempts/{each['id']}/")
+
+
+def test_the_answer_why_is_that_of_the_server(client: Client, driven: Run) -> None:
+    whys = only(page_of(client, driven), "whys")
+    answer = asked(client, driven, "why/pod/default/giant/")
+    assert whys["pod/default/giant"] == {**answer, "run": 0}
+
+
+def test_the_facts_say_nothing_of_people(client: Client, driven: Run) -> None:
+    facts = only(page_of(client, driven), "run")
+    assert facts["name"] == driven.name
+    assert facts["may_change"] is False
+    assert not {"owner", "visibility", "budget", "used", "worker", "created"} & facts.keys()
+
+
+def test_a_page_ends_at_the_event_named(client: Client, driven: Run) -> None:
+    page = page_of(client, driven, "&seq=9&without=why,evidence")
+    heading = only(page, "heading")
+    assert (heading["head"], heading["left_out"]) == (9, ["evidence", "why"])
+    assert (only(page, "whys"), [*page.recorded("evidence")]) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [("without=colour", "it must be of evidence, data, why"), ("since=-1", "")],
+)
+def test_what_a_page_cannot_be_is_refused(
+    client: Client, driven: Run, query: str, words: str
+) -> None:
+    answer = client.get(f"/api/v1/runs/{driven.pk}/export/?format=html&{query}")
+    assert answer.status_code == 400
+    assert words in answer.json()["detail"]
