@@ -139,20 +139,20 @@ _FORMATS: Final = (
     ),
     Format(name="yaml", ending=".yaml", media_type="application/yaml", of="objects"),
     Format(
-        name="events",
-        ending=".json.gz",
-        media_type="application/gzip",
-        encoder=_events,
-        is_text=False,
-        is_packed=True,
-    ),
-    Format(
         name="html",
         ending=".html",
         media_type="text/html; charset=utf-8",
         of="page",
         is_here=_has_page,
         is_text=False,
+    ),
+    Format(
+        name="events",
+        ending=".json.gz",
+        media_type="application/gzip",
+        encoder=_events,
+        is_text=False,
+        is_packed=True,
     ),
 )
 FORMATS: Final = {each.name: each for each in _FORMATS}

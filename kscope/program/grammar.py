@@ -22,7 +22,7 @@ SHELLS: Final = ("bash", "zsh", "fish")
 # What a run is written as: kscope/exports/registry.py.
 EXPORTS: Final = (
     *("kscope", "ndjson", "csv", "parquet", "perfetto", "otlp", "openmetrics", "mermaid"),
-    *("yaml", "events", "html"),
+    *("yaml", "html", "events"),
 )
 # What the page of a run can do without: kscope/exports/page/recording.py.
 PARTS: Final = ("evidence", "data", "why")

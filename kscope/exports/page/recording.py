@@ -127,6 +127,7 @@ class Recording:
         """The rest: the facts about the run, the answers *whys* by entity id, how many are missing."""
         pieces = [*self._opened(self._at), self._chunk(), self._listed()]
         facts = {**run, "head": self._seq, "is_recorded": True, "may_change": False, "exports": []}
+        facts["answered"] = [*whys]
         head_at = max(int(run.get("head_at") or 0), self._at)
         heading = {
             "format": 1,

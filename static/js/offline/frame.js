@@ -1,7 +1,7 @@
 import {html} from "../lib/html.js";
 import {gettext, listText, ngettext} from "../lib/words.js";
 import {count} from "../model/shared/format.js";
-import {Icon, Mark} from "../views/shared/mark.js";
+import {Icon} from "../views/shared/mark.js";
 import {TABS} from "./pages.js";
 
 /** Of the program, in every language. */
@@ -58,13 +58,13 @@ function About({run, heading}) {
 /** In the place of a page that the file does not have. */
 export function Elsewhere({name}) {
   return html`
-    <main class="page elsewhere"><h1>${name || gettext("This page is not in the file.")}</h1>
-      <p class="soft"><${Mark} name="gated" family="held" /> ${
-        name
-          ? gettext("{name} takes an engine, which this file does not have. Open the run in kscope to see it.", {name})
-          : gettext("The address names a page that there is not.")
-      }</p>
-      <p class="does"><button class="btn primary" onClick=${() => history.back()}>${gettext("Back")}</button> <a class="btn" href="#/">${gettext("Board")}</a></p></main>`;
+    <div class="pagehead"><h1>${name || gettext("This page is not in the file.")}</h1></div>
+    <p class="soft">${
+      name
+        ? gettext("{name} takes an engine, which this file does not have. Open the run in kscope to see it.", {name})
+        : gettext("The address names a page that there is not.")
+    }</p>
+    <p class="does"><button class="btn primary" onClick=${() => history.back()}>${gettext("Back")}</button><a class="btn" href="#/">${gettext("Board")}</a></p>`;
 }
 
 function Cube() {

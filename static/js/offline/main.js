@@ -31,7 +31,10 @@ function show() {
   document.body.className = page?.tab ? `${page.root.id}-page` : "";
   for (const name of page?.css ?? ["pages"]) wear(name);
   if (!page) {
-    render(html`<${Elsewhere} name=${nameElsewhere(path)} />`, element("#place"));
+    const place = element("#place");
+    place.classList.add("elsewhere");
+    place.replaceChildren();
+    render(html`<${Elsewhere} name=${nameElsewhere(path)} />`, place);
     return;
   }
   // Pages lay out what stands directly in the body.

@@ -132,13 +132,19 @@ def test_a_pod_says_why_it_waits(watched: Watched) -> None:
     expect(page.locator("main.podpage")).to_contain_text("Fits none of 12 nodes")
     verdicts = page.locator(".verdicts table tbody tr")
     expect(verdicts).to_have_count(12)
-    page.get_by_role("button", name="Ask why").click()
     why = page.locator("section.why")
     expect(why.locator(".sentence")).to_contain_text("nvidia.com/gpu")
     expect(why.locator(".note")).to_contain_text("at event 1,973")
     go_to(page, 1500)
-    page.get_by_role("button", name="Ask why").click()
-    expect(why.get_by_role("alert")).to_contain_text("holds the answers for what waited at its end")
+    expect(why.locator(".ask")).to_contain_text("An answer for this event takes an engine")
+    why.get_by_role("button", name="Go to the end").click()
+    expect(why.locator(".sentence")).to_contain_text("nvidia.com/gpu")
+
+
+def test_what_did_not_wait_has_no_answer(watched: Watched) -> None:
+    page = watched.open("#/pods/shop/web-0/")
+    expect(page.locator("section.why")).to_contain_text("To ask about this object takes an engine")
+    expect(page.get_by_role("button", name="Ask why")).to_have_count(0)
 
 
 def test_nothing_can_be_changed_and_the_page_says_why(watched: Watched) -> None:

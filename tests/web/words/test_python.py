@@ -28,7 +28,7 @@ NOT_READ_ON_PAGES = (
     *("kscope/runs/web/api/", "kscope/runs/web/contract/", "kscope/runs/admin/fault_actions.py"),
     "scheduling/timeline/api.py",
     "scheduling/findings/record_checks.py",
-    *("kscope/exports/", "kscope/words/catalogue.py"),
+    *("kscope/exports/", "kscope/static_files/one_file.py", "kscope/words/catalogue.py"),
 )
 
 

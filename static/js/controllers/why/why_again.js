@@ -9,9 +9,23 @@ import {asksOutcome} from "../../model/why/trial.js";
  * what came of the change that a fork tries.
  */
 export function followWhy(session) {
+  if (session.isRecorded) {
+    followRecorded(session);
+    return;
+  }
   followChoice(session);
   followRun(session);
   followTrial(session);
+}
+
+/** A file has its answers at hand: each is shown where it is of. */
+function followRecorded(session) {
+  effect(() => {
+    if (session.isWaiting) return;
+    const id = session.subject();
+    const isAnswered = !session.place.past && session.run.value.answered?.includes(id);
+    if (isAnswered && session.why.held.value?.id !== id) session.askWhy();
+  });
 }
 
 /** An answer that arrives after the selection or the event shown has changed is not wanted any more. */

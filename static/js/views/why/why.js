@@ -44,8 +44,20 @@ export function Why({session, id, level = "h3"}) {
       ${diagnosis && html`<${Answer} session=${session} id=${id} diagnosis=${diagnosis} isPartial=${answer.status === "trying"} />`}
       <div role="status">${answer?.status === "trying" && html`<p class="small soft">${gettext("Looking for what would help: changes are tried in forks…")}</p>`}</div>
       ${answer?.status === "failed" && html`<p class="small tinted f-stuck" role="alert">${answer.message}</p>`}
-      <${Ask} session=${session} answer=${answer} />
+      ${session.isRecorded ? html`<${Recorded} session=${session} id=${id} answer=${answer} />` : html`<${Ask} session=${session} answer=${answer} />`}
     </section>`;
+}
+
+/** In a file, which holds some answers and cannot ask: for what there is one, and where. */
+function Recorded({session, id, answer}) {
+  if (answer) return null;
+  const isAnswered = session.run.value.answered?.includes(id);
+  const ask = () => session.playhead.jumpToNewest({isJump: true});
+  return isAnswered
+    ? html`
+    <p class="small soft ask"><span>${gettext("The file holds the answer for the end of the run. An answer for this event takes an engine: open the run in kscope.")}</span>
+      <button class="btn" onClick=${ask}>${gettext("Go to the end")}</button></p>`
+    : html`<p class="small soft ask"><span>${gettext("The file holds the answers for what waited at its end. To ask about this object takes an engine: open the run in kscope.")}</span></p>`;
 }
 
 /** The button, unless the answer is current. */
