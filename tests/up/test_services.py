@@ -28,7 +28,7 @@ def running() -> Iterator[Up]:
 def up(running: Up) -> Iterator[Up]:
     """It, without the runs that a test has made: they would go on playing."""
     yield running
-    for run in running.ask("runs/")["runs"]:
+    for run in running.ask("runs/")["items"]:
         if run["status"] == "playing":
             running.ask(f"runs/{run['id']}/transport/", {"action": "pause"})
 

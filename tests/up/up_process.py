@@ -144,7 +144,7 @@ class Up:
 
     def play_run(self) -> int:
         """A new run of the first demo, played at the speed of its own clock."""
-        scenario = self.ask("scenarios/")["scenarios"][0]["id"]
+        scenario = self.ask("scenarios/")["items"][0]["id"]
         return int(self.ask("runs/", {"scenario": scenario, "play": True, "speed": "1"})["id"])
 
     def wait_until_beyond(self, run: int, at: int) -> int:
