@@ -98,8 +98,10 @@ class Commander(threading.Thread):
         except (OSError, ValueError):
             self.found[run].unanswered += 1
             return
-        if "id" in answer:
-            self.found[run].answers[answer["id"]] = answer
+        # A refusal names the command that was rejected.
+        command = answer.get("command", answer)
+        if "id" in command:
+            self.found[run].answers[command["id"]] = command
         elif status == 504:
             self.found[run].unanswered += 1
 

@@ -238,8 +238,17 @@ class Receiver:
 
 @pytest.fixture
 def anyone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who sends is asked elsewhere."""
-    monkeypatch.setattr(gate, "refuse_sender", lambda scope, **_: None)
+    """Who sends, and how much they may, is asked elsewhere."""
+    monkeypatch.setattr(gate, "refuse_sender", lambda scope, **_: 100 * MIB)
+
+
+async def received(receiver: Receiver, count: int, asked: "list[asyncio.Task[None]]") -> None:
+    """Wait until so many bodies are there; what ends a request early ends the test."""
+    while len(receiver.received) < count:
+        for task in asked:
+            if task.done():
+                task.result()
+        await asyncio.sleep(0.001)
 
 
 async def test_an_address_sends_few_uploads_at_once(anyone: None, settings: Any) -> None:
@@ -248,15 +257,13 @@ async def test_an_address_sends_few_uploads_at_once(anyone: None, settings: Any)
     asgi = bodies(receiver)
     heavy = [Sender(MIB) for _ in range(8)]
     asked = [asyncio.ensure_future(sender.ask(asgi)) for sender in heavy]
-    while len(receiver.received) < 2:
-        await asyncio.sleep(0.001)
+    await received(receiver, 2, asked)
     await turns()
     assert [sender.taken > 0 for sender in heavy] == [True, True] + [False] * 6
     other = Sender(MIB)
     other.address = "2.2.2.2"
     asked.append(asyncio.ensure_future(other.ask(asgi)))
-    while len(receiver.received) < 3:
-        await asyncio.sleep(0.001)
+    await received(receiver, 3, asked)
     assert receiver.received == ["1.1.1.1", "1.1.1.1", "2.2.2.2"]
     receiver.may_end.set()
     await asyncio.gather(*asked)
@@ -268,8 +275,7 @@ async def test_short_bodies_wait_for_no_upload(anyone: None, settings: Any) -> N
     receiver = Receiver()
     asgi = bodies(receiver)
     asked = [asyncio.ensure_future(Sender(size).ask(asgi)) for size in (MIB, MIB, SHORT_BYTES)]
-    while len(receiver.received) < 2:
-        await asyncio.sleep(0.001)
+    await received(receiver, 2, asked)
     receiver.may_end.set()
     await asyncio.gather(*asked)
 
@@ -283,8 +289,7 @@ async def test_a_body_that_waits_too_long_is_refused(
     asgi = bodies(receiver)
     first, second = Sender(MIB), Sender(MIB)
     asked = [asyncio.ensure_future(sender.ask(asgi)) for sender in (first, second)]
-    while len(receiver.received) < 2:
-        await asyncio.sleep(0.001)
+    await received(receiver, 2, asked)
     receiver.may_end.set()
     await asyncio.gather(*asked)
     assert (second.taken, second.scope[REFUSED].status) == (0, 503)
