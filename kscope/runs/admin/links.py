@@ -54,6 +54,11 @@ def event_link(run_id: int, seq: int | None) -> str:
     return "" if seq is None else _link(event_address(run_id, seq), str(seq))
 
 
+def command_link(command: Command) -> str:
+    """A link to a command, which it names."""
+    return _link(reverse("admin:runs_command_change", args=(command.pk,)), str(command))
+
+
 def event_address(run_id: int, seq: int) -> str:
     """The page of an event."""
     return reverse("admin:runs_eventrecord_change", args=(f"{run_id}-{seq}",))

@@ -6,12 +6,11 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy
 
 from kscope.runs import services
-from kscope.runs.admin.links import event_link, following_link, object_link, seconds
+from kscope.runs.admin.links import command_link, event_link, following_link, object_link, seconds
 from kscope.runs.models import Checkpoint, Command, EventRecord, Run, Scenario
 
 
@@ -142,12 +141,12 @@ class EventRecordAdmin(ReadOnlyAdmin):
         "kind",
         "about",
         "caused_by",
-        "command",
+        "commands",
         "message",
         "data",
         "changes",
     )
-    readonly_fields = ("virtual_time", "about", "caused_by", "command")
+    readonly_fields = ("virtual_time", "about", "caused_by", "commands")
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
@@ -173,14 +172,12 @@ class EventRecordAdmin(ReadOnlyAdmin):
         """A link to the event that caused it."""
         return event_link(event.run_id, event.cause)
 
-    @admin.display(description=gettext_lazy("command"))
-    def command(self, event: EventRecord) -> str:
-        """A link to the command whose outcome it is."""
-        found = Command.objects.filter(run_id=event.run_id, outcome_seq=event.seq).first()
-        if found is None:
-            return ""
-        address = reverse("admin:runs_command_change", args=(found.pk,))
-        return format_html('<a href="{}">{}</a>', address, str(found))
+    @admin.display(description=gettext_lazy("commands"))
+    def commands(self, event: EventRecord) -> str:
+        """Links to the commands whose outcome it is."""
+        found = Command.objects.filter(run_id=event.run_id, outcome_seq=event.seq)
+        links = (command_link(each) for each in found.defer("body"))
+        return format_html_join(" ", "{}", ((link,) for link in links))
 
 
 @admin.register(Command)

@@ -65,10 +65,10 @@ const COLOURS = HighlightStyle.define([
  * Make an editor of YAML in the element `host`.
  *
  * `label` names it. `complete({text, row, column, isAsked})` gives {from, options: [{label, detail, info, apply}]} or null,
- * `explain({text, row, column})` a text about what is under the pointer, or "". Returns {text, write, show, goTo, destroy}.
+ * `explain({text, row, column})` a text about what is under the pointer, or ""; both may take their time. Returns {text, write, show, goTo, destroy}.
  *
  * @param {HTMLElement} host
- * @param {{text: string, label: string, onChange: (text: string) => void, complete?: (place: any) => any, explain?: (place: any) => string}} given
+ * @param {{text: string, label: string, onChange: (text: string) => void, complete?: (place: any) => any, explain?: (place: any) => string | Promise<string>}} given
  */
 export function makeEditor(host, {text, label, onChange, complete = () => null, explain = () => ""}) {
   const root = host.shadowRoot ?? host.attachShadow({mode: "open"});
@@ -144,15 +144,15 @@ function placeOf(state, position) {
   return {text: state.doc.toString(), row: line.number - 1, column: position - line.from};
 }
 
-function completed(context, complete) {
+async function completed(context, complete) {
   const place = placeOf(context.state, context.pos);
-  const found = complete({...place, isAsked: context.explicit});
+  const found = await complete({...place, isAsked: context.explicit});
   if (!found || found.options.length === 0) return null;
   return {...found, from: context.state.doc.lineAt(context.pos).from + found.from};
 }
 
-function explained(view, position, explain) {
-  const text = explain(placeOf(view.state, position));
+async function explained(view, position, explain) {
+  const text = await explain(placeOf(view.state, position));
   if (!text) return null;
   const create = () => {
     const dom = document.createElement("div");

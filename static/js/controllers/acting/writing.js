@@ -22,6 +22,7 @@ export class Writing {
     this.problem = signal("");
     this.text = "";
     this.base = "";
+    /** By apiVersion and kind, promises. @type {Map<string, Promise<Schema | null>>} */
     this.schemas = new Map();
   }
 
@@ -63,9 +64,9 @@ export class Writing {
     }
   }
 
-  /** What completes the text at a place of it; see `makeEditor`. */
-  complete({text, row, column, isAsked}) {
-    const schema = this.#current();
+  /** What completes the text at a place of it, once the schema is there; see `makeEditor`. */
+  async complete({text, row, column, isAsked}) {
+    const schema = await this.#current();
     const {path, isValue, isItem, typed, from} = placeAt(text, row, column);
     if (isValue) return {from, options: this.#values(schema, path, text)};
     if (typed === "" && !isAsked) return null;
@@ -76,11 +77,11 @@ export class Writing {
   }
 
   /** What is said of the field at a place. */
-  explain({text, row, column}) {
+  async explain({text, row, column}) {
     const line = text.split("\n")[row];
     const key = line.indexOf(":");
     const {path} = placeAt(text, row, key < 0 ? column : Math.max(key + 1, column));
-    const words = this.#current()?.wordsAt(path);
+    const words = (await this.#current())?.wordsAt(path);
     return words ? `${words.title} (${words.type})\n${words.text}`.slice(0, LONGEST_TEXT) : "";
   }
 
@@ -91,16 +92,18 @@ export class Writing {
   }
 
   /** The schema of a kind; null where there is none. */
-  async schemaOf(version, kind) {
+  schemaOf(version, kind) {
     const key = `${version} ${kind}`;
-    if (!this.schemas.has(key)) {
-      this.schemas.set(key, null);
-      const answer = await this.api.get("schema/", {api_version: version, kind}).catch(() => null);
-      this.schemas.set(key, answer && new Schema(answer));
-    }
+    if (!this.schemas.has(key)) this.schemas.set(key, this.#load(version, kind));
     return this.schemas.get(key);
   }
 
+  async #load(version, kind) {
+    const answer = await this.api.get("schema/", {api_version: version, kind}).catch(() => null);
+    return answer && new Schema(answer);
+  }
+
+  /** The schema of the kind that the text names, as soon as it is there; null for none. */
   #current() {
     return this.schemas.get(typeIn(this.text).join(" ")) ?? null;
   }
