@@ -57,6 +57,11 @@ class NodeForm(ManifestForm):
         help_text=gettext_lazy("What of it pods may request."),
     )
 
+    def shown(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """See ManifestForm."""
+        found = super().shown(manifest)
+        return {**found, "unschedulable": bool(found["unschedulable"])}
+
     def clean_taints(self) -> list[dict[str, Any]]:
         """A taint needs a key and one of the three effects."""
         taints = self.cleaned_data["taints"]
