@@ -3,7 +3,7 @@
     events ──▶ a part for each CHUNK of them
            └─▶ folded into a state, of which a part is written now and then: pages fold on from there
 
-The state is all that is kept, and eight bytes for each event.
+The state is all that is kept, and some thirty bytes for each event.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from engine.kernel.units import SECOND
 from engine.kernel.view import Changes, State, fold
 from kscope.exports.encoder import ExportError, parsed
 from kscope.exports.page.document import document_around, part
+from kscope.exports.page.lanes import Lanes
 
 CHUNK: Final = 500
 MOST_BYTES: Final = 50_000_000
@@ -59,6 +60,7 @@ class Recording:
         self._head, self._foot = document_around(name)
         self._since, self._without, self._most = since, without, most_bytes
         self._state: State = {}
+        self._lanes = Lanes()
         self._base = self._seq = self._at = 0
         self._ats = array("q")
         self._marks: dict[str, list[dict[str, Any]]] = {}
@@ -69,7 +71,7 @@ class Recording:
         self._attempts: list[list[Any]] = []
         self._count = 0
         self._sizes: dict[str, int] = dict.fromkeys(
-            ("page", "events", "evidence", "states", "why"), 0
+            ("page", "events", "evidence", "states", "lanes", "why"), 0
         )
 
     @property
@@ -96,6 +98,7 @@ class Recording:
             else:
                 self._base = row.seq
             fold(self._state, changes)
+            self._lanes.take(row, changes)
             self._seq, self._at = row.seq, row.at
         return b"".join(pieces)
 
@@ -140,6 +143,7 @@ class Recording:
         }
         ending = part("run", {**facts, "head_at": head_at}, id="run-data")
         ending += part("heading", heading, id="heading")
+        pieces.append(self._counted("lanes", part("lanes", self._lanes.to_dict())))
         pieces.append(self._counted("why", part("whys", whys)))
         pieces.append(self._counted("page", ending + self._foot))
         return b"".join(pieces)

@@ -1,4 +1,5 @@
 import {gettext} from "../lib/words.js";
+import {Lanes} from "./lanes.js";
 import {RunModel} from "../model/run/run_model.js";
 import {KEPT_EVENTS} from "../model/run/run_state.js";
 import {NEEDS_ENGINE, Refusal} from "./refusal.js";
@@ -17,22 +18,27 @@ const NO_ANSWER = gettext(
   "This file holds the answers for what waited at its end. To ask anything else takes an engine: open the run in kscope.",
 );
 const NO_MATCHING = gettext("To match volumes and claims takes an engine, which this file does not have.");
+const NO_PATH = gettext("To follow what a pod waited for takes an engine, which this file does not have.");
 const NO_MANIFEST = gettext("This file holds what pages draw of an object, and not its manifest.");
 
 /**
  * Answers what pages ask, from what was recorded: the same answers as those of the REST interface of the run.
  *
  * `run` has the facts about the run, `history` its events, `histogram` how many there were when, `attempts` the scheduling
- * attempts in order, `evidenceOf(place)` returns the evidence of one or null, `whys` are the stored answers by id.
+ * attempts in order, `evidenceOf(place)` returns the evidence of one or null, `whys` are the stored answers by id, `lanesOf()`
+ * returns what each object was when.
  */
 export class Answers {
-  constructor({run, history, histogram, attempts, evidenceOf, whys}) {
+  constructor({run, history, histogram, attempts, evidenceOf, whys, lanesOf}) {
     this.run = run;
     this.history = history;
     this.histogram = histogram;
     this.attempts = attempts;
     this.evidenceOf = evidenceOf;
     this.whys = whys;
+    this.lanesOf = lanesOf;
+    /** Made when the timeline is opened. @type {Lanes | null} */
+    this.lanes = null;
     /** The model of which windows of rows were made last. @type {RunModel | null} */
     this.model = null;
   }
@@ -46,9 +52,11 @@ export class Answers {
     if (path === "histogram/") return this.histogram;
     if (path === "counters/") return this.#counters(asked);
     if (path === "attempts/") return this.#attempts(asked);
+    if (path === "timeline/") return this.#timeline(asked);
     if (room === "attempts") return this.#evidence(Number(names[0]));
     if (room === "rows" && isListed(names[0])) return this.#rows(names[0], asked);
     if (path.endsWith("/candidates/") || path.endsWith("/claimants/")) throw new Refusal(NO_MATCHING);
+    if (room === "pods") throw new Refusal(NO_PATH);
     if (room === "objects") throw new Refusal(NO_MANIFEST);
     throw new Refusal(NEEDS_ENGINE);
   }
@@ -117,6 +125,16 @@ export class Answers {
     const evidence = this.evidenceOf(id);
     if (!evidence) throw new Refusal(NO_EVIDENCE);
     return evidence;
+  }
+
+  /** @param {{seq?: any, [name: string]: any}} asked */
+  #timeline({seq, ...asked}) {
+    const {history, run} = this;
+    this.lanes ??= new Lanes(this.lanesOf(), history.times());
+    const head = {seq: history.head, at: run.head_at};
+    const isPast = seq !== undefined && seq !== null && Number(seq) < head.seq;
+    const place = isPast ? {seq: Number(seq), at: history.event(Number(seq))?.at ?? 0} : head;
+    return this.lanes.timeline(asked, {...place, head});
   }
 
   /** @param {string} kind @param {{seq?: any, [name: string]: any}} asked */

@@ -76,6 +76,14 @@ export class History {
     return state;
   }
 
+  /** The times of all events by their seq; what comes before the recording begins is at its beginning. */
+  times() {
+    const times = new Array(this.head + 1).fill(this.keyframes[0].at);
+    times[0] = 0;
+    for (const {seq, at} of this.between(this.base + 1, this.head)) times[seq] = at;
+    return times;
+  }
+
   /** The newest events up to one, newest first. */
   newest(seq, count) {
     return [...this.between(seq - count + 1, seq)].reverse();

@@ -59,7 +59,7 @@ const PAGES = [
     title: () => gettext("Timeline"),
     css: ["pages", "timeline"],
     root: () => ({id: "timeline"}),
-    load: () => import("./timeline.js"),
+    load: () => import("../timeline.js"),
   },
 ];
 

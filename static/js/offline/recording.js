@@ -26,6 +26,7 @@ export function answersIn(within) {
       .map((values, id) => ({id, ...Object.fromEntries(ATTEMPT.map((name, i) => [name, values[i]]))})),
     evidenceOf: (id) => evidenceIn(within, id),
     whys: partOf(within, "whys"),
+    lanesOf: () => partOf(within, "lanes"),
   });
 }
 

@@ -163,8 +163,18 @@ def test_a_page_that_takes_an_engine_is_named(watched: Watched) -> None:
     expect(page.locator("main.podpage h1")).to_have_text("ml/train-0")
 
 
-def test_events_are_filtered_in_the_file(watched: Watched) -> None:
+def test_lanes_of_the_timeline_are_laid_out(watched: Watched) -> None:
     page = watched.open("#/timeline/")
+    lanes = page.locator("main.tlpage")
+    expect(lanes).to_contain_text("ml/train")
+    expect(lanes.locator(".longest li").first).to_contain_text("ci/archive-1")
+    expect(lanes.get_by_text("node-c3")).to_be_visible()
+    page.get_by_label("Find an object").fill("ledger-2")
+    expect(lanes.get_by_text("node-c3")).to_have_count(0)
+
+
+def test_events_are_filtered_in_the_file(watched: Watched) -> None:
+    page = watched.open("#/timeline/?as=table")
     expect(page.locator("table.timeline tbody tr")).to_have_count(200)
     page.get_by_label("Kind").fill("Preempted")
     page.get_by_role("button", name="Apply filters").click()

@@ -52,6 +52,8 @@ def answer_export(request: Request, screen: Screen) -> int:
         raise ProgramError(str(error)) from error
     if wanted.target != STDIN:
         screen.did(f"wrote {wanted.target} ({said}; {size_text(output.size)})")
+    if wanted.format.of == "page":
+        screen.note("an engine would be needed to try changes; the file has recorded answers only")
     return status
 
 

@@ -104,7 +104,10 @@ def _page(request: Request, screen: Screen, play: Play, pod: Named | None, outpu
     facts = _facts(play)
     writer = f"kscope {version()}"
     output.write(recording.finish(facts, whys, unanswered=waiting.unanswered, written_by=writer))
-    return f"{counted(play.cluster.seq, 'event')}, {counted(len(whys), 'answer')} why"
+    pods = sum(entity.startswith("pod/") for entity in whys)
+    waits = "waits" if pods == 1 else "wait"
+    told = f", answers for {counted(pods, 'pod')} that {waits} at the end" if pods else ""
+    return f"{counted(play.cluster.seq, 'event')}{told}; plays offline"
 
 
 def _since(request: Request) -> int:

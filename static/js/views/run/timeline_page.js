@@ -37,7 +37,7 @@ function Head({session, events, onLanes}) {
     : ngettext("{count} event in all", "{count} events in all", session.live.head.seq);
   return html`
     <div class="pagehead"><h1>${gettext("Timeline")}</h1><span class="micro mute" role="status">${extent}</span>
-      <div class="end">${onLanes && html`<button class="btn" onClick=${onLanes}>${gettext("As lanes")}</button>`}${(session.isRecorded
+      <div class="end"><button class="btn" onClick=${onLanes}>${gettext("As lanes")}</button>${(session.isRecorded
         ? []
         : ["ndjson", "csv"]
       ).map(
