@@ -34,6 +34,8 @@ class InstanceType:
 
     name: str
     provider: str
+    # What the provider calls its clusters.
+    service: str
     cpu: int
     memory: int
     allocatable_cpu: int
@@ -79,6 +81,7 @@ def _type(name: str, origin: _Origin, one: Mapping[str, Any]) -> InstanceType:
     return InstanceType(
         name=name,
         provider=origin.provider,
+        service=group["title"],
         cpu=cpus * 1000,
         memory=usable,
         allocatable_cpu=cpus * 1000 - _reserved_cpu(rule, cpus),

@@ -1,6 +1,7 @@
 import {doingWords, sentWords, whyTooMuch} from "../../model/shared/upload.js";
 import {connectCopying} from "./copying.js";
 import {connectDrop} from "./drop.js";
+import {connectNodePicker} from "./node_picker.js";
 import {sendForm} from "../../lib/api.js";
 import {element} from "../../lib/dom.js";
 import {gettext} from "../../lib/words.js";
@@ -18,6 +19,7 @@ export function connectUploads(root = document) {
   connectCopying(root);
   for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (root.querySelectorAll(".drop"))) {
     connectDrop(form);
+    connectNodePicker(form);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       new Upload(form).send();
@@ -28,17 +30,22 @@ export function connectUploads(root = document) {
 
 /** Send files as soon as they are chosen or dropped; then nobody needs the button. */
 function sendAtOnce(form) {
-  form.querySelector("button").hidden = true;
+  sender(form).hidden = true;
   const send = () => form.requestSubmit();
   form.querySelector("input[type=file]").addEventListener("change", send);
   form.addEventListener("drop", send);
+}
+
+/** The button that sends the form; others in it copy a command, or add nodes. */
+function sender(form) {
+  return form.querySelector("button:not([type=button])");
 }
 
 /** One upload. */
 class Upload {
   constructor(form) {
     this.form = form;
-    this.button = form.querySelector("button");
+    this.button = sender(form);
     this.status = form.querySelector(".doing");
     /** How much of what the server has said was read. */
     this.read = 0;

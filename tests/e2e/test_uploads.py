@@ -1,4 +1,4 @@
-"""A bad file is refused with file, document, line and field, and nothing of it is kept."""
+"""Uploads: a bad file is refused with file, document, line and field; nodes are picked for those without."""
 
 import json
 from pathlib import Path
@@ -51,9 +51,30 @@ def test_a_file_beyond_the_limit_is_refused(page: Page, site: Site, tmp_path: Pa
     before = _scenario_names(site)
     huge = tmp_path / "huge.yaml"
     with huge.open("wb") as file:
-        file.truncate(1200 * 1_048_576)
+        file.truncate(2_300 * 1_048_576)
     page.goto("/scenarios/upload/")
     page.locator("input[type=file]").set_input_files(huge)
     page.get_by_role("button", name="Import files").click()
-    expect(page.locator(".drop")).to_contain_text("an upload may hold 1024 MiB in all")
+    expect(page.locator(".drop")).to_contain_text("an upload may hold 2048 MiB in all")
     assert _scenario_names(site) == before
+
+
+def test_nodes_are_picked_from_the_catalogue(page: Page, site: Site) -> None:
+    page.goto("/scenarios/upload/")
+    content = cluster_file("no-nodes", pod("alone", cpu="1"))
+    file = {"name": "no-nodes.yaml", "mimeType": "application/yaml", "buffer": content}
+    page.locator("input[type=file]").set_input_files([file])  # type: ignore[list-item]
+    page.get_by_text("Nodes, filters, watches and plugins").click()
+    page.get_by_label("Type").select_option("m5.large")
+    page.get_by_label("Zones").fill("a, b")
+    page.get_by_role("button", name="Add to the nodes").click()
+    page.get_by_label("Type").select_option("kind")
+    page.get_by_label("Number of nodes").fill("1")
+    page.get_by_label("Zones").fill("")
+    page.get_by_label("Number of nodes").press("Enter")
+    expect(page.get_by_label("Nodes", exact=True)).to_have_value("3xm5.large:zone=a,b,1xkind")
+    page.get_by_role("button", name="Import files").click()
+    expect(page.locator("main.firstlook")).to_be_visible()
+    listed = get_json(f"{site.address}api/v1/scenarios/")["items"]
+    [made] = [each for each in listed if each["name"] == "no-nodes"]
+    assert made["summary"]["Node"] == 4
