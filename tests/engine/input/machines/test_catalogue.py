@@ -67,7 +67,7 @@ def test_every_figure_has_its_source() -> None:
         assert name == "machine" or _ADDRESS.match(text), text
 
 
-def test_a_source_of_a_family_is_its_own_page() -> None:
+def test_each_family_has_its_own_source() -> None:
     by_source: dict[str, set[str]] = {}
     for one in TYPES:
         by_source.setdefault(one.sources["types"], set()).add(one.family)
