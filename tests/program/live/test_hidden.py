@@ -254,7 +254,7 @@ def test_bindings_are_for_users_or_accounts(kscope: Program) -> None:
     assert account == [{"kind": "ServiceAccount", "name": "kscope", "namespace": "ops"}]
     wrong = kscope("rbac", "--read", "nodez")
     assert wrong.err == (
-        "error: kscope reads no kind called nodez\n  help: kinds with similar names: nodes, csinodes\n"
+        "error: kscope reads no kind called nodez\n  help: a kind with a similar name exists: nodes\n"
     )
 
 
@@ -266,7 +266,7 @@ def test_rights_are_asked_for_by_reading(
     said = kscope("rbac", "--context", "prod", KUBECONFIG=config)
     assert said.status == 3
     assert said.lines[0] == (
-        "You may list 29 of 33 kinds that kscope needs in context prod, namespace shop."
+        "You may list 30 of 34 kinds that kscope needs in context prod, namespace shop."
     )
     words = "pods in the namespace not known: what waits, and who holds the room on the nodes"
     assert words in " ".join(said.out.split())
