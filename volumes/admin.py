@@ -12,7 +12,7 @@ from kscope.runs.admin.fault_actions import CLAIM_FAULTS, VOLUME_FAULTS
 from kscope.runs.admin.labels import label_object
 from kscope.runs.admin.list_actions import DELETE, Chosen, ListAction, NothingMore
 from kscope.runs.admin.manifest_forms import ManifestForm
-from kscope.runs.admin.objects import ProjectedObjectAdmin
+from kscope.runs.admin.objects import ProjectedObjectAdmin, ValuesFilter
 from kscope.runs.admin.outcomes import Body
 from kscope.runs.admin.yaml_fields import MappingField
 from volumes.models import PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -109,7 +109,7 @@ class PersistentVolumeAdmin(ProjectedObjectAdmin):
     form_class = VolumeForm
     faults = VOLUME_FAULTS
     list_display = ("key", "run", "phase_shown", "capacity", "claim_name")
-    list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
+    list_filter = (*ProjectedObjectAdmin.list_filter, ("phase", ValuesFilter))
 
 
 @admin.register(PersistentVolumeClaim)
@@ -120,7 +120,7 @@ class PersistentVolumeClaimAdmin(ProjectedObjectAdmin):
     list_actions = (ListAction("expand", gettext_lazy("Expand"), expanded, form=ExpandForm), DELETE)
     faults = CLAIM_FAULTS
     list_display = ("key", "run", "phase_shown", "request", "volume_name")
-    list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
+    list_filter = (*ProjectedObjectAdmin.list_filter, ("phase", ValuesFilter))
 
 
 @admin.register(StorageClass)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext, gettext_lazy
 from kscope.runs.admin.fault_actions import NODE_FAULTS
 from kscope.runs.admin.labels import label_object
 from kscope.runs.admin.manifest_forms import ManifestForm
-from kscope.runs.admin.objects import ProjectedObjectAdmin
+from kscope.runs.admin.objects import ProjectedObjectAdmin, ValuesFilter
 from kscope.runs.admin.yaml_fields import ItemsField, MappingField
 from scheduling.admin.node_actions import EFFECTS, NODE_ACTIONS
 from scheduling.models import Node
@@ -89,7 +89,7 @@ class NodeAdmin(ProjectedObjectAdmin):
     list_actions = NODE_ACTIONS
     faults = NODE_FAULTS
     list_display = ("key", "run", "ready", "zone", "unschedulable")
-    list_filter = (*ProjectedObjectAdmin.list_filter, "unschedulable", "zone")
+    list_filter = (*ProjectedObjectAdmin.list_filter, "unschedulable", ("zone", ValuesFilter))
 
     @admin.display(description=gettext_lazy("ready"), boolean=True)
     def ready(self, node: Node) -> bool:

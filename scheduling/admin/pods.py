@@ -10,7 +10,7 @@ from kscope.runs.admin.labels import label_object
 from kscope.runs.admin.links import seconds
 from kscope.runs.admin.list_actions import DELETE, of_verb
 from kscope.runs.admin.manifest_forms import ManifestForm
-from kscope.runs.admin.objects import ProjectedObjectAdmin
+from kscope.runs.admin.objects import ProjectedObjectAdmin, ValuesFilter
 from kscope.runs.admin.records import ReadOnlyAdmin
 from kscope.runs.admin.yaml_fields import ItemsField, MappingField
 from kscope.words.labels import label_fields, label_model
@@ -82,7 +82,7 @@ class PodAdmin(ProjectedObjectAdmin):
     list_actions = (DELETE, _FORCE_DELETE)
     faults = POD_FAULTS
     list_display = ("key", "run", "phase_shown", "node_name", "nominated_node_name")
-    list_filter = (*ProjectedObjectAdmin.list_filter, "phase")
+    list_filter = (*ProjectedObjectAdmin.list_filter, ("phase", ValuesFilter))
     search_fields = ("key", "node_name")
 
 

@@ -33,6 +33,8 @@ function beginWriting(field) {
     complete: (place) => writing.complete(place),
     explain: (place) => writing.explain(place),
   });
+  // The field that the label names is hidden.
+  field.labels[0]?.addEventListener("click", () => editor.goTo(1));
   effect(() => {
     const remarks = writing.remarks.value;
     editor.show(remarks);

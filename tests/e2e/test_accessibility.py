@@ -107,6 +107,17 @@ def _of_an_account(page: Page, password: str, run: int) -> list[str]:
     log_in(page, password)
     found = [each for address in _OF_AN_ACCOUNT for each in _look_at(page, address)]
     found += _look_at(page, f"/admin/runs/run/{run}/change/")
+    found += _look_at(page, f"/admin/scheduling/pod/add/?run={run}")
+    found += _look_at(page, f"/admin/scheduling/node/?run__id__exact={run}")
+    page.locator("#result_list tbody a").first.click()
+    expect(page.get_by_role("textbox", name="Manifest")).to_be_visible()
+    found += _violations(page)
+    page.goto(f"/admin/scheduling/node/?run__id__exact={run}")
+    page.locator("#action-toggle").check()
+    page.get_by_label("Action:").select_option("taint")
+    page.get_by_role("button", name="Go", exact=True).click()
+    expect(page.get_by_label("Effect")).to_be_visible()
+    found += _violations(page)
     page.goto(f"/runs/{run}/")
     return found + _opened(page, "#share", "Who may see this run")
 

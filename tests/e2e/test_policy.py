@@ -44,6 +44,8 @@ def test_no_page_of_the_admin_breaks_the_policy(page: Page, site: Site) -> None:
         "/admin/runs/run/",
         "/admin/runs/eventrecord/?q=PodBound",
         f"/admin/scheduling/node/?run__id__exact={run}",
+        f"/admin/scheduling/node/add/?run={run}",
+        f"/admin/runs/command/?run__id__exact={run}",
         "/admin/auth/user/",
         "/admin/auth/user/add/",
         "/admin/auth/user/1/change/",

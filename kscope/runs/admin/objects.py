@@ -1,10 +1,12 @@
 """The admin of a run's objects: what people do with them there gives the engine commands."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
 
 from django.contrib import admin, messages
 from django.contrib.admin.templatetags.admin_urls import add_preserved_filters
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -22,6 +24,15 @@ from kscope.runs.admin.outcomes import submit_one
 from kscope.runs.models import Command, OtherObject, ProjectedObject
 
 _FORM_TEMPLATE: Final = "admin/runs/object_form.html"
+
+
+class ValuesFilter(admin.AllValuesFieldListFilter):
+    """A filter by the values of a column; a link for those that have none has words, too."""
+
+    def choices(self, changelist: ChangeList) -> Iterator[Any]:
+        """See ListFilter."""
+        for choice in super().choices(changelist):
+            yield {**choice, "display": choice["display"] or gettext("none")}
 
 
 class ProjectedObjectAdmin(admin.ModelAdmin):

@@ -107,11 +107,12 @@ class ItemsField(YamlField):
 
 def remark_text(remark: Remark) -> str:
     """A remark with its line and its field, where it has them."""
-    words = gettext("{message}")
     if remark.field and remark.line:
         words = gettext("Line {line}, {field}: {message}")
     elif remark.field:
         words = gettext("{field}: {message}")
     elif remark.line:
         words = gettext("Line {line}: {message}")
+    else:
+        return remark.message
     return words.format(line=remark.line, field=remark.field, message=remark.message)
