@@ -11,27 +11,31 @@ import pytest
 from engine.diagnosis.trace.layout import Asked
 from engine.diagnosis.trace.timeline import Head, View, timeline_of
 from engine.diagnosis.trace.trace import Trace
+from engine.run_file.writing import event_line
 from kscope.exports.page.lanes import Lanes
+from kscope.exports.page.paths import KeptRecord, paths_at_end
 from tests.exports.plays import DEMOS, Played, played
 
 IN_THE_FILE = Path(__file__).with_name("in_the_file.js")
 QUESTIONS = 40
-NOBODY: Any = None
 
 
-def traced(run: Played) -> tuple[Trace, dict[str, Any]]:
-    trace, lanes = Trace(), Lanes()
+def traced(run: Played) -> tuple[Trace, KeptRecord, dict[str, Any]]:
+    trace, record, lanes = Trace(), KeptRecord(), Lanes()
     for row in run.rows:
         changes = orjson.loads(row.changes or "{}")
         is_event = orjson.loads(row.data or "{}").get("event") is True
         trace.take(row.at, row.kind, row.object, row.component, is_event, changes)
         lanes.take(row, changes)
-    return trace, lanes.to_dict()
+        record.take(row)
+    return trace, record, lanes.to_dict()
 
 
-def question(chance: random.Random, trace: Trace, end: int) -> dict[str, Any]:
+def question(chance: random.Random, trace: Trace, end: int, pods: list[str]) -> dict[str, Any]:
     start = chance.choice([0, chance.randrange(end)])
-    seq = chance.choice([trace.seq, chance.randrange(1, trace.seq + 1)])
+    pod = chance.choice(["", "", *pods[:6]])
+    seq = trace.seq if pod else chance.choice([trace.seq, chance.randrange(1, trace.seq + 1)])
+    stages = [f"stage:{seq}" for seq in range(1, trace.seq, 3)] if pod else []
     groups = [f"group:{name}" for name in trace.groups]
     components = [f"component:{component}" for component, _, _ in trace.kinds]
     asked = {
@@ -40,16 +44,19 @@ def question(chance: random.Random, trace: Trace, end: int) -> dict[str, Any]:
         "width": chance.choice([100, 801, 1_600]),
         "by": chance.choice(["objects", "objects", "components"]),
         "q": chance.choice(["", "", "a", "1", "Sched"]),
-        "open": ",".join(chance.sample([*groups, *components], k=min(3, len(groups)))),
+        "pod": pod.removeprefix("pod/"),
+        "open": ",".join(
+            ["stages", *stages, *chance.sample([*groups, *components], k=min(3, len(groups)))]
+        ),
         "wait": chance.choice([None, 5_000_000_000]),
         "kubernetes": chance.choice([None, 1]),
         "first": chance.choice([0, 5]),
         "rows": 200,
     }
-    return {"asked": asked, "seq": seq, "at": trace.ats[seq - 1]}
+    return {"asked": asked, "seq": seq, "at": end if seq == trace.seq else trace.ats[seq - 1]}
 
 
-def by_the_engine(trace: Trace, end: int, each: dict[str, Any]) -> Any:
+def by_the_engine(trace: Trace, record: KeptRecord, end: int, each: dict[str, Any]) -> Any:
     given = each["asked"]
     asked = Asked(
         by_components=given["by"] == "components",
@@ -58,19 +65,37 @@ def by_the_engine(trace: Trace, end: int, each: dict[str, Any]) -> Any:
         least_wait=given["wait"] or 0,
         only_events=bool(given["kubernetes"]),
     )
-    view = View(given["from"], given["to"], given["width"], given["first"], given["rows"])
+    pod = f"pod/{given['pod']}" if given["pod"] else ""
+    view = View(given["from"], given["to"], given["width"], given["first"], given["rows"], pod)
     head = Head(trace.seq, end, each["seq"], each["at"])
-    return orjson.loads(orjson.dumps(timeline_of(trace, NOBODY, asked, view, head)))
+    return orjson.loads(orjson.dumps(timeline_of(trace, record, asked, view, head)))
 
 
 @pytest.mark.parametrize("name", DEMOS[:6])
 def test_file_and_engine_lay_out_equal_lanes(name: str) -> None:
     run = played(name)
-    trace, recorded = traced(run)
+    trace, record, recorded = traced(run)
     end, chance = run.cluster.now, random.Random(name)
-    questions = [question(chance, trace, end) for _ in range(QUESTIONS)]
-    first = {"lanes": recorded, "ats": [0, *trace.ats], "head": {"seq": trace.seq, "at": end}}
+    paths = paths_at_end(trace, record, trace.seq, end)
+    questions = [question(chance, trace, end, [*paths]) for _ in range(QUESTIONS)]
+    first = {
+        "lanes": recorded,
+        "head": {"seq": trace.seq, "at": end},
+        "paths": paths,
+        "events": [orjson.loads(event_line(row)) for row in run.rows],
+    }
     lines = b"\n".join(map(orjson.dumps, [first, *questions]))
     done = subprocess.run(["node", IN_THE_FILE], input=lines, capture_output=True, check=True)
+    assert any(each["asked"]["pod"] for each in questions)
     for each, line in zip(questions, done.stdout.splitlines(), strict=True):
-        assert orjson.loads(line) == by_the_engine(trace, end, each), each
+        assert orjson.loads(line) == by_the_engine(trace, record, end, each), each
+
+
+def test_paths_have_stages_and_arrows() -> None:
+    run = played("checkout-surge")
+    trace, record, _ = traced(run)
+    paths = paths_at_end(trace, record, trace.seq, run.cluster.now)
+    words = {each["word"] for held in paths.values() for each in held["arrows"]}
+    assert {"evicts", "room", "binds", "bound"} <= words
+    assert any(stage["victims"] for held in paths.values() for stage in held["stages"])
+    assert paths["pod/shop/ledger-2"]["path"]["steps"][-1]["name"] == "start"

@@ -178,7 +178,7 @@ def test_a_later_beginning_has_the_state_until_then() -> None:
     assert state == expected
 
 
-def test_a_page_that_is_too_large_says_what_to_leave_out() -> None:
+def test_a_large_page_says_what_to_leave_out() -> None:
     rows = [row(seq, message="x" * 1_000) for seq in range(1, 3_000)]
     with pytest.raises(ExportError, match="more than 2 MB") as refused:
         page_of(rows, most_bytes=2_000_000)
@@ -200,7 +200,7 @@ def test_nothing_is_offered_twice_to_be_left_out() -> None:
     assert "Begin later (since), or end earlier (at)." in str(refused.value)
 
 
-def test_without_data_an_event_still_says_whether_it_is_one() -> None:
+def test_events_without_data_keep_their_kind() -> None:
     rows = [row(1, data={"event": True, "note": "long"}), row(2, data={"nodes": 12})]
     page = Parts(page_of(rows, without=frozenset({"data"})).decode())
     [(_, events)] = page.recorded("events")

@@ -21,16 +21,16 @@ class Lanes:
     """The lanes of a run; it is given every event."""
 
     def __init__(self) -> None:
-        self._trace = Trace()
+        self.trace = Trace()
 
     def take(self, row: EventRow, changes: Changes) -> None:
         """Go on with the next event, and the changes that it holds."""
         is_event = parsed(row.data).get("event") is True
-        self._trace.take(row.at, row.kind, row.object, row.component, is_event, changes)
+        self.trace.take(row.at, row.kind, row.object, row.component, is_event, changes)
 
     def to_dict(self) -> dict[str, Any]:
         """As static/js/offline/lanes.js reads it: a lane is [seqs, codes of states, seqs of its Events]."""
-        trace = self._trace
+        trace = self.trace
         return {
             "states": [*STATES],
             "waits": sorted(WAITS),

@@ -3,7 +3,7 @@
     events ──▶ a part for each CHUNK of them
            └─▶ folded into a state, of which a part is written now and then: pages fold on from there
 
-The state is all that is kept, and some thirty bytes for each event.
+The state is kept, and the events as they are written: the size of the file bounds them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ import orjson
 from engine.kernel.recorder import EventRow
 from engine.kernel.units import SECOND
 from engine.kernel.view import Changes, State, fold
+from engine.versions.choices import version_choices
 from kscope.exports.encoder import ExportError, parsed
 from kscope.exports.page.document import document_around, part
 from kscope.exports.page.lanes import Lanes
+from kscope.exports.page.paths import KeptRecord, paths_at_end
 
 CHUNK: Final = 500
 MOST_BYTES: Final = 50_000_000
@@ -60,7 +62,7 @@ class Recording:
         self._head, self._foot = document_around(name)
         self._since, self._without, self._most = since, without, most_bytes
         self._state: State = {}
-        self._lanes = Lanes()
+        self._lanes, self._record = Lanes(), KeptRecord()
         self._base = self._seq = self._at = 0
         self._ats = array("q")
         self._marks: dict[str, list[dict[str, Any]]] = {}
@@ -141,9 +143,20 @@ class Recording:
             "unanswered": unanswered,
             "written_by": written_by,
         }
+        profile = str(run.get("profile", ""))
+        has = [
+            {"name": each.name, "has": each.has}
+            for each in version_choices()
+            if each.name == profile
+        ]
         ending = part("run", {**facts, "head_at": head_at}, id="run-data")
+        ending += part("versions", has, id="versions")
         ending += part("heading", heading, id="heading")
         pieces.append(self._counted("lanes", part("lanes", self._lanes.to_dict())))
+        paths = {}
+        if "why" not in self._without:
+            paths = paths_at_end(self._lanes.trace, self._record, self._seq, head_at)
+        pieces.append(self._counted("why", part("paths", paths)))
         pieces.append(self._counted("why", part("whys", whys)))
         pieces.append(self._counted("page", ending + self._foot))
         return b"".join(pieces)
@@ -156,6 +169,7 @@ class Recording:
         text = _event(row, has_data="data" not in self._without)
         self._waiting.append(text)
         self._ats.append(row.at)
+        self._record.take(row)
         self._note_mark(row)
         self._since_frame += len(text)
         self._events_since_frame += 1

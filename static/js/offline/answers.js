@@ -18,7 +18,9 @@ const NO_ANSWER = gettext(
   "This file holds the answers for what waited at its end. To ask anything else takes an engine: open the run in kscope.",
 );
 const NO_MATCHING = gettext("To match volumes and claims takes an engine, which this file does not have.");
-const NO_PATH = gettext("To follow what a pod waited for takes an engine, which this file does not have.");
+const NO_PATH = gettext(
+  "This file holds what the pods that waited longest waited for until its end. To follow another pod, or until another event, takes an engine: open the run in kscope.",
+);
 const NO_MANIFEST = gettext("This file holds what pages draw of an object, and not its manifest.");
 
 /**
@@ -26,10 +28,10 @@ const NO_MANIFEST = gettext("This file holds what pages draw of an object, and n
  *
  * `run` has the facts about the run, `history` its events, `histogram` how many there were when, `attempts` the scheduling
  * attempts in order, `evidenceOf(place)` returns the evidence of one or null, `whys` are the stored answers by id, `lanesOf()`
- * returns what each object was when.
+ * returns what each object was when, `pathsOf()` what pods waited for.
  */
 export class Answers {
-  constructor({run, history, histogram, attempts, evidenceOf, whys, lanesOf}) {
+  constructor({run, history, histogram, attempts, evidenceOf, whys, lanesOf, pathsOf}) {
     this.run = run;
     this.history = history;
     this.histogram = histogram;
@@ -37,8 +39,11 @@ export class Answers {
     this.evidenceOf = evidenceOf;
     this.whys = whys;
     this.lanesOf = lanesOf;
+    this.pathsOf = pathsOf;
     /** Made when the timeline is opened. @type {Lanes | null} */
     this.lanes = null;
+    /** By entity id; read with the first of them. @type {Record<string, any> | null} */
+    this.paths = null;
     /** The model of which windows of rows were made last. @type {RunModel | null} */
     this.model = null;
   }
@@ -56,7 +61,7 @@ export class Answers {
     if (room === "attempts") return this.#evidence(Number(names[0]));
     if (room === "rows" && isListed(names[0])) return this.#rows(names[0], asked);
     if (path.endsWith("/candidates/") || path.endsWith("/claimants/")) throw new Refusal(NO_MATCHING);
-    if (room === "pods") throw new Refusal(NO_PATH);
+    if (room === "pods" && path.endsWith("/path/")) return this.#path(names, asked);
     if (room === "objects") throw new Refusal(NO_MANIFEST);
     throw new Refusal(NEEDS_ENGINE);
   }
@@ -134,7 +139,23 @@ export class Answers {
     const head = {seq: history.head, at: run.head_at};
     const isPast = seq !== undefined && seq !== null && Number(seq) < head.seq;
     const place = isPast ? {seq: Number(seq), at: history.event(Number(seq))?.at ?? 0} : head;
-    return this.lanes.timeline(asked, {...place, head});
+    const found = asked.pod && !isPast ? this.#pathOf(asked.pod) : null;
+    const own = () => history.find({object: `pod/${asked.pod}`, order: "asc", limit: Infinity}).items;
+    return this.lanes.timeline(asked, {...place, head}, found && {...found, own: () => newestOf(own())});
+  }
+
+  /** What a pod waited for until the end. @param {string[]} names @param {{seq?: any}} asked */
+  #path(names, {seq}) {
+    const found = this.#pathOf(names.slice(0, 2).map(decodeURIComponent).join("/"));
+    const isAtEnd = seq === undefined || seq === null || Number(seq) === this.history.head;
+    if (!found || !isAtEnd) throw new Refusal(NO_PATH);
+    return found.path;
+  }
+
+  #pathOf(key) {
+    const paths = this.paths ?? this.pathsOf();
+    this.paths = paths;
+    return paths[`pod/${key}`] ?? null;
   }
 
   /** @param {string} kind @param {{seq?: any, [name: string]: any}} asked */
@@ -160,6 +181,12 @@ export class Answers {
     if (seq === this.history.head) model.rest(seq, this.run.head_at);
     return model;
   }
+}
+
+/** The events of the newest object of a name: those from its creation on. */
+function newestOf(events) {
+  const created = events.findLastIndex(({kind}) => kind === "PodCreated");
+  return created < 0 ? [] : events.slice(created);
 }
 
 function frameOf(event) {

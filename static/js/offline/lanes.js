@@ -63,18 +63,25 @@ export class Lanes {
     this.kinds = recorded.kinds.map(([component, kind, isEvent, seqs]) => ({component, kind, isEvent, seqs}));
   }
 
-  /** The answer to a question of the timeline at its event `seq`, at `at`; `head` is {seq, at}. */
-  timeline(asked, {seq, at, head}) {
+  /**
+   * The answer to a question of the timeline at its event `seq`, at `at`; `head` is {seq, at}. `chosen` is what is known of
+   * the pod that is asked about, {rows, arrows, stages, own}, null for nothing: `own()` returns its events.
+   *
+   * @param {any} asked
+   * @param {{seq: number, at: number, head: {seq: number, at: number}}} place
+   * @param {any} [chosen]
+   */
+  timeline(asked, {seq, at, head}, chosen = null) {
     const start = Number(asked.from ?? 0);
     const end = Number(asked.to ?? Math.max(head.at, start + 1));
     const width = Number(asked.width);
-    const view = new View(this, {asked, seq, at, start, end, width});
+    const view = new View(this, {asked, seq, at, start, end, width, chosen});
     const places = view.places();
     const first = Number(asked.first ?? 0);
     const rows = places.slice(first, first + Number(asked.rows)).map((place) => view.row(place));
     return {
       ...{seq, at, read: head.seq, read_at: head.at, head: head.seq, head_at: head.at},
-      ...{start, end, width, total: places.length, first, rows, arrows: []},
+      ...{start, end, width, total: places.length, first, rows, arrows: chosen?.arrows ?? []},
       overview: this.#overview(head.at),
       longest: asked.pod ? [] : this.#longest(seq, at),
     };
@@ -109,7 +116,7 @@ function edgesOf(ats, start, end, parts) {
 
 /** One question: which rows there are, and what is drawn of them. */
 class View {
-  constructor(lanes, {asked, seq, at, start, end, width}) {
+  constructor(lanes, {asked, seq, at, start, end, width, chosen}) {
     this.lanes = lanes;
     this.seq = seq;
     this.at = at;
@@ -119,6 +126,7 @@ class View {
     this.onlyEvents = String(asked.kubernetes ?? "0") === "1";
     this.byComponents = asked.by === "components";
     this.pod = asked.pod ? `pod/${asked.pod}` : "";
+    this.chosen = chosen;
     this.pixels = edgesOf(lanes.ats, start, end, width);
     this.parts = edgesOf(lanes.ats, start, end, Math.max(Math.floor(width / PART), 1));
   }
@@ -128,6 +136,7 @@ class View {
     if (this.byComponents) return this.#components();
     const {claims, operations, nodes} = this.lanes;
     return [
+      ...(this.chosen && !this.text ? this.#path(this.chosen) : []),
       ...this.#pods(),
       ...this.#section("claims", "claim", claims, naturalOf),
       ...this.#section("operations", "operation", operations, byVolume),
@@ -141,7 +150,10 @@ class View {
     const name = key.slice(key.indexOf(":") + 1);
     if (kind === "group") return this.#group(place, name);
     if (kind === "component" || kind === "kind") return this.#counted(place, name);
-    if (kind === "section") return {...PLAIN, key, kind, name, count, of};
+    if (["section", "path", "stages"].includes(kind)) return {...PLAIN, key, kind, name, count, of};
+    if (kind === "stage")
+      return {...PLAIN, key, kind, name: place.stage.name, since: place.stage.start, stage: place.stage};
+    if (kind === "event") return eventRow(place);
     const row = this.#lane(place);
     if (kind !== "node") return row;
     const tally = this.lanes.onNode.get(key);
@@ -154,6 +166,26 @@ class View {
 
   #matches(name) {
     return !this.text || name.toLowerCase().includes(this.text);
+  }
+
+  /** The rows of what the chosen pod waited for, and of the stages of its life. */
+  #path({rows, stages, own}) {
+    const attempts = stages.filter(({name}) => name === "attempt");
+    const failed = attempts.filter(({decided, node}) => decided && !node).length;
+    const inPath = [this.pod, ...rows].map((key) => ({...placeOf(kindOf(key), key), inPath: true}));
+    const head = [placeOf("section", "section:path", rows.length), placeOf("path", "path"), ...inPath];
+    const fold = placeOf("stages", "stages", attempts.length, failed);
+    if (!this.open.has("stages")) return [...head, fold];
+    return [...head, fold, ...stages.flatMap((stage) => this.#stage(stage, own))];
+  }
+
+  #stage(stage, own) {
+    const key = `stage:${stage.first}`;
+    const row = {...placeOf("stage", key), stage};
+    if (!this.open.has(key)) return [row];
+    const isIn = ({seq}) => seq >= stage.first && (stage.last === null || seq <= stage.last);
+    const events = own().filter((event) => isIn(event) && (!this.onlyEvents || event.data?.event === true));
+    return [row, ...events.map((event) => ({...placeOf("event", `event:${event.seq}`), event}))];
   }
 
   #pods() {
@@ -221,7 +253,7 @@ class View {
     return [own, ...rows];
   }
 
-  #lane({kind, key}) {
+  #lane({kind, key, inPath = false}) {
     const {lanes, seq, at} = this;
     const tables = {pod: lanes.pods, claim: lanes.claims, node: lanes.nodes, operation: lanes.operations};
     const lane = tables[kind].get(key);
@@ -231,6 +263,7 @@ class View {
       key,
       kind,
       name: key.slice(key.indexOf("/") + 1),
+      in_path: inPath,
       chosen: this.pod === key,
       since: lanes.ats[lane.seqs[0]],
       state: lane.state(seq),
@@ -283,6 +316,18 @@ class View {
     }
     return found;
   }
+}
+
+/** The kind of the row of an entity or an operation. */
+function kindOf(key) {
+  const kind = key.slice(0, key.indexOf("/"));
+  return ["pod", "claim", "node"].includes(kind) ? kind : "operation";
+}
+
+function eventRow({key, kind, event}) {
+  const {seq, at, object, component, message, by = ""} = event;
+  const told = {seq, at, kind: event.kind, object, component, message, kubernetes: event.data?.event === true, by};
+  return {...PLAIN, key, kind, name: event.kind, since: at, event: told};
 }
 
 function placeOf(kind, key, count = 0, of = 0) {

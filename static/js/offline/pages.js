@@ -14,6 +14,14 @@ const PAGES = [
     load: () => import("../board.js"),
   },
   {
+    tab: "machines",
+    path: /^\/machines\/$/,
+    title: () => gettext("State machines"),
+    css: ["machines"],
+    root: () => ({id: "machines"}),
+    load: () => import("../machines.js"),
+  },
+  {
     tab: "pods",
     path: /^\/pods\/$/,
     title: () => gettext("Pods"),
@@ -66,6 +74,7 @@ const PAGES = [
 /** The tabs of the menu. @type {[string, string][]} */
 export const TABS = [
   ["board", gettext("Board")],
+  ["machines", gettext("State machines")],
   ["pods", gettext("Pods")],
   ["volumes", gettext("Volumes")],
   ["nodes", gettext("Nodes")],
@@ -76,7 +85,6 @@ export const TABS = [
 const ELSEWHERE = [
   ["/inside/", gettext("Inside")],
   ["/film/", gettext("Film")],
-  ["/machines/", gettext("State machines")],
   ["/objects/", gettext("Manifest")],
   ["/compare/", gettext("Compare")],
   ["/triage/", gettext("Triage")],

@@ -27,6 +27,7 @@ export function answersIn(within) {
     evidenceOf: (id) => evidenceIn(within, id),
     whys: partOf(within, "whys"),
     lanesOf: () => partOf(within, "lanes"),
+    pathsOf: () => partOf(within, "paths"),
   });
 }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, ViewportSize, expect
 
 from kscope.program.main import main
 from tests.e2e.stories import PATIENCE_MS
@@ -55,7 +55,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def watched(browser: Browser, file: Path) -> Iterator[Watched]:
     """The file in a browser that has no network; whatever it asks for or complains of fails the test."""
-    window = {"width": 1440, "height": 900}
+    window: ViewportSize = {"width": 1440, "height": 900}
     with closing(browser.new_context(viewport=window, offline=True)) as context:
         context.set_default_timeout(PATIENCE_MS)
         watched = Watched(context.new_page(), file)
@@ -147,7 +147,7 @@ def test_what_did_not_wait_has_no_answer(watched: Watched) -> None:
     expect(page.get_by_role("button", name="Ask why")).to_have_count(0)
 
 
-def test_nothing_can_be_changed_and_the_page_says_why(watched: Watched) -> None:
+def test_a_control_that_changes_says_why_not(watched: Watched) -> None:
     page = watched.open("#/nodes/node-a1/")
     cordon = page.get_by_role("button", name="Cordon")
     expect(cordon).to_be_disabled()
@@ -157,10 +157,17 @@ def test_nothing_can_be_changed_and_the_page_says_why(watched: Watched) -> None:
 
 def test_a_page_that_takes_an_engine_is_named(watched: Watched) -> None:
     page = watched.open("#/pods/ml/train-0/")
-    page.get_by_role("link", name="State machines").click()
-    expect(page.locator("main.elsewhere")).to_contain_text("State machines takes an engine")
+    page.locator(".pagehead").get_by_role("link", name="Manifest").click()
+    expect(page.locator("main.elsewhere")).to_contain_text("Manifest takes an engine")
     page.get_by_role("button", name="Back").click()
     expect(page.locator("main.podpage h1")).to_have_text("ml/train-0")
+
+
+def test_state_machines_follow_the_pod(watched: Watched) -> None:
+    page = watched.open("#/machines/?pod=shop/ledger-2&seq=1200")
+    expect(page.locator("#seq")).to_have_value("1200")
+    expect(page.locator("#machines")).to_contain_text("ledger-2")
+    expect(page.locator("#machines svg").first).to_be_visible()
 
 
 def test_lanes_of_the_timeline_are_laid_out(watched: Watched) -> None:
@@ -173,6 +180,15 @@ def test_lanes_of_the_timeline_are_laid_out(watched: Watched) -> None:
     expect(lanes.get_by_text("node-c3")).to_have_count(0)
 
 
+def test_a_chosen_pod_shows_what_it_waited_for(watched: Watched) -> None:
+    page = watched.open("#/timeline/?pod=shop/ledger-2")
+    lanes = page.locator("main.tlpage")
+    expect(lanes).to_contain_text("Path of shop/ledger-2")
+    expect(lanes.locator(".tlside .segs li").first).to_be_visible()
+    go_to(page, 900)
+    expect(lanes.locator(".tlside")).to_contain_text("until another event, takes an engine")
+
+
 def test_events_are_filtered_in_the_file(watched: Watched) -> None:
     page = watched.open("#/timeline/?as=table")
     expect(page.locator("table.timeline tbody tr")).to_have_count(200)
@@ -183,7 +199,9 @@ def test_events_are_filtered_in_the_file(watched: Watched) -> None:
     assert all("Preempted" in text for text in kinds.all_inner_texts())
 
 
-@pytest.mark.parametrize("place", ["#/", "#/pods/", "#/pods/ml/train-0/", "#/volumes/", "#/nodes/"])
+@pytest.mark.parametrize(
+    "place", ["#/", "#/machines/", "#/pods/", "#/pods/ml/train-0/", "#/volumes/", "#/nodes/"]
+)
 def test_pages_fit_a_narrow_window(watched: Watched, place: str) -> None:
     watched.page.set_viewport_size({"width": 390, "height": 844})
     page = watched.open(place)

@@ -62,6 +62,13 @@ def test_the_answer_why_is_that_of_the_server(client: Client, driven: Run) -> No
     assert whys["pod/default/giant"] == {**answer, "run": 0}
 
 
+def test_paths_are_those_of_the_server(client: Client, driven: Run) -> None:
+    paths = only(page_of(client, driven), "paths")
+    assert paths.keys() >= {"pod/default/web", "pod/default/giant"}
+    for entity, held in paths.items():
+        assert held["path"] == asked(client, driven, f"pods/{entity.partition('/')[2]}/path/")
+
+
 def test_the_facts_say_nothing_of_people(client: Client, driven: Run) -> None:
     facts = only(page_of(client, driven), "run")
     assert facts["name"] == driven.name
