@@ -73,7 +73,7 @@ export class History {
     }
     const state = {seq: end, at, entities};
     this.states = [...this.states.filter((each) => each.seq !== end), state].slice(-KEPT_STATES);
-    return state;
+    return {...state, entities: new Map(entities)};
   }
 
   /** The times of all events by their seq; what comes before the recording begins is at its beginning. */

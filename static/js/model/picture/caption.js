@@ -3,7 +3,8 @@ import {gettext} from "../../lib/words.js";
 import {count, timeText} from "../shared/format.js";
 
 /**
- * Where a picture is from: run, page, event and instant; on a page without a run only the page.
+ * Where a picture is from: run, page, event and instant; on a page without a run only the page. A run that no server has
+ * seen has no number.
  *
  * @param {{page: string, run?: {id: number, name: string} | null, seq?: number | null, at?: number | null}} from
  */
@@ -12,6 +13,7 @@ export function captionOf({page, run = null, seq = null, at = null}) {
   const place = {name: run.name, id: run.id, page};
   if (seq === null || at === null) return gettext("{name} · run {id} · {page}", place);
   const instant = {seq: count(seq), time: timeText(at)};
+  if (!run.id) return gettext("{name} · {page} · event {seq} at {time}", {name: run.name, page, ...instant});
   return gettext("{name} · run {id} · {page} · event {seq} at {time}", {...place, ...instant});
 }
 
@@ -21,7 +23,7 @@ export function captionOf({page, run = null, seq = null, at = null}) {
  * @param {{title: string, run?: {id: number} | null, seq?: number | null}} about
  */
 export function fileName({title, run = null, seq = null}) {
-  const parts = [run && `run-${run.id}`, title, seq === null ? "" : String(seq)];
+  const parts = [run?.id && `run-${run.id}`, title, seq === null ? "" : String(seq)];
   const plain = parts.filter(Boolean).join("-").toLowerCase();
   return plain.replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-+|-+$/g, "") || "kscope";
 }

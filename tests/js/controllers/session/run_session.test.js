@@ -313,3 +313,28 @@ test("a run of another version is run again", async () => {
   assert.deepEqual(api.posted, [{afresh: true}]);
   assert.deepEqual(left, ["/runs/8/"]);
 });
+
+test("a recording is played from its beginning", async () => {
+  globalThis.requestAnimationFrame = (draw) => setTimeout(draw);
+  session.run.value = {...session.run.value, is_recorded: true, speed: "max"};
+  const played = session.playhead.togglePlay();
+  assert.deepEqual(session.playhead.aim.value, {seq: 0});
+  api.release();
+  await played;
+  assert.equal(session.playhead.replaying.value, true);
+  const met = [];
+  effect(() => met.push(session.place.seq));
+  while (session.place.past) await new Promise((done) => setTimeout(done));
+  assert.equal(met[0], 0);
+  assert.equal(asked(), LENGTH);
+  assert.deepEqual(api.posted, []);
+  delete globalThis.requestAnimationFrame;
+});
+
+test("nothing follows the end of a recording", async () => {
+  session.run.value = {...session.run.value, is_recorded: true};
+  await session.playhead.stepEvent();
+  await session.playhead.stepCycle();
+  assert.deepEqual(api.posted, []);
+  assert.equal(asked(), LENGTH);
+});

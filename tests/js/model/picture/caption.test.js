@@ -11,6 +11,13 @@ test("a caption names run, page, event and instant", () => {
   assert.equal(caption, "checkout-surge · run 12 · Timeline · event 1,466 at 51.449 s");
 });
 
+test("a run that no server has seen has no number", () => {
+  const played = {id: 0, name: "surge"};
+  const caption = captionOf({page: "Board", run: played, seq: 3, at: 1_000_000_000});
+  assert.equal(caption, "surge · Board · event 3 at 1.000 s");
+  assert.equal(fileName({title: "Timeline", run: played, seq: 3}), "timeline-3");
+});
+
 test("a page without a run has its name only", () => {
   assert.equal(captionOf({page: "Runs and scenarios"}), "Runs and scenarios · kscope");
 });

@@ -28,3 +28,9 @@ test("a broken connection comes first", () => {
   assert.equal(words("waiting", {worker: "waiting"}, false), "Reconnecting…");
   assert.equal(words("stalled", {worker: "driving"}, true), "The server cannot read the run");
 });
+
+test("a file is recorded, whatever else is said", () => {
+  for (const past of [false, true]) {
+    assert.deepEqual(connectionLook("waiting", {is_recorded: true}, past), {state: "open", words: "Recorded"});
+  }
+});

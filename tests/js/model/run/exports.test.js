@@ -3,7 +3,19 @@ import {test} from "node:test";
 
 import {exportGroups} from "../../../../static/js/model/run/exports.js";
 
-const FORMATS = ["kscope", "ndjson", "csv", "parquet", "perfetto", "otlp", "openmetrics", "mermaid", "yaml", "events"];
+const FORMATS = [
+  "kscope",
+  "ndjson",
+  "csv",
+  "parquet",
+  "perfetto",
+  "otlp",
+  "openmetrics",
+  "mermaid",
+  "yaml",
+  "html",
+  "events",
+];
 const url = (params) => new URLSearchParams(Object.entries(params).filter(([, value]) => value !== null)).toString();
 
 const hrefs = (from) =>
@@ -14,6 +26,7 @@ const hrefs = (from) =>
 test("what is exported ends at the event shown", () => {
   assert.ok(hrefs({seq: 12}).includes("format=yaml&seq=12"));
   assert.ok(hrefs({}).includes("format=yaml"));
+  assert.ok(hrefs({seq: 12}).includes("format=html&seq=12"));
 });
 
 test("a run is exported as a whole", () => {

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import {test} from "node:test";
+
+import {nameElsewhere, pageAt} from "../../../static/js/offline/pages.js";
+import {placeIn} from "../../../static/js/offline/address.js";
+
+test("what stands behind the sign names page and query", () => {
+  assert.deepEqual(placeIn(""), {path: "/", search: ""});
+  assert.deepEqual(placeIn("#inspector"), {path: "/", search: ""});
+  assert.deepEqual(placeIn("#/pods/shop/web-1/?seq=3&attempt=2"), {
+    path: "/pods/shop/web-1/",
+    search: "?seq=3&attempt=2",
+  });
+});
+
+test("a page of an object knows its name", () => {
+  assert.equal(pageAt("/").tab, "board");
+  assert.deepEqual(pageAt("/pods/shop/web-1/").root, {id: "pod", "data-pod": "shop/web-1"});
+  assert.deepEqual(pageAt("/nodes/a%20b/").root, {id: "node", "data-node": "a b"});
+});
+
+test("a page that is not in the file has a name", () => {
+  assert.equal(pageAt("/inside/scheduler/"), null);
+  assert.equal(nameElsewhere("/inside/scheduler/"), "Inside");
+  assert.equal(nameElsewhere("/nothing/"), "");
+});
