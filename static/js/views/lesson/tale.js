@@ -1,13 +1,13 @@
 import {html} from "../../lib/html.js";
 import {gettext, labelled} from "../../lib/words.js";
 import {mayGoOn, progress, tally} from "../../model/lesson/reading.js";
+import {parseId} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
 import {PlainWords, Words} from "./words.js";
 
 const PAGES = {
   inside: ["inside-scheduler", gettext("Inside")],
   volumes: ["volumes", gettext("Volumes")],
-  pod: ["pod", gettext("the pod")],
   machines: ["machines", gettext("State machines")],
   timeline: ["timeline", gettext("Timeline")],
   nodes: ["nodes", gettext("Nodes")],
@@ -57,11 +57,18 @@ function Head({reader, lesson}) {
 
 /** The way to another view of the run at this instant. */
 function More({reader}) {
-  const [page, name] = PAGES[reader.current.page] ?? [];
+  const {page, select} = reader.current;
   const session = reader.session.value;
   if (!page || !session || reader.lesson.value.moments === null) return null;
-  const href = page === "pod" ? session.hrefOf(reader.current.select) : session.href(page);
-  return html`<p class="elsewhere small"><a href=${href}>${gettext("See this instant on the page {name}", {name})}</a></p>`;
+  const link = (href, words) => html`<p class="elsewhere small"><a href=${href}>${words}</a></p>`;
+  // The page of the object that is looked at.
+  if (page === "pod")
+    return link(
+      session.hrefOf(select),
+      gettext("See this instant on the page of {name}", {name: parseId(select).name}),
+    );
+  const [address, name] = PAGES[page];
+  return link(session.href(address), gettext("See this instant on the page {name}", {name}));
 }
 
 function Question({reader, ask}) {

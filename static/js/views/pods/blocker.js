@@ -15,8 +15,10 @@ export function Blocker({session, id, pod, attempt}) {
   const {state, family, detail} = podHealth(id, pod, session.model);
   const leads = Boolean(pod.nominated && !pod.node) || (pod.node && !isTerminating(pod) && state !== "well");
   if (leads)
-    return html`<section class=${`blocker f-${family}`}><p class="say">${gettext("{words}.", {words: upper(detail)})}</p></section>
-    ${blocker && html`<p class="small soft">${sentences([blocker.sentence, instantWords(blocker, attempt, session.model)])}</p>`}`;
+    return html`<section class=${`blocker f-${family}`}>
+      <p class="say">${gettext("{words}.", {words: upper(detail)})}</p>
+      ${blocker && html`<p class="small soft instant">${sentences([blocker.sentence, instantWords(blocker, attempt, session.model)])}</p>`}
+    </section>`;
   if (!blocker) return null;
   const figure = figureOf(blocker);
   const instant = instantWords(blocker, attempt, session.model);
