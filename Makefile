@@ -11,8 +11,9 @@ PRETTIER := $(NODE) node_modules/prettier/bin/prettier.cjs
 DJADE := .venv/bin/djade --target-version 5.2
 TEMPLATES := $(sort $(wildcard $(addsuffix /*.html,templates templates/* templates/*/*)))
 TSC := $(NODE) node_modules/typescript/bin/tsc
-# Warnings are errors: a link or a heading that is not there, a page that no list of pages has.
-SITE := .venv/bin/sphinx-build -q -W --keep-going -c docs/site -d build/doctrees . build/site
+# Warnings are errors: a link or a heading that is not there, a page that no list of pages has. All is
+# read anew, since pictures may have come.
+SITE := .venv/bin/sphinx-build -q -E -W --keep-going -c docs/site -d build/doctrees . build/site
 FRONT_END := static tests/js .ci eslint.config.js
 # Of Hypothesis; the time makes others each time.
 EXPLORE_SEEDS ?= $(shell first=$$(date +%s); seq $$first $$((first + 19)))
@@ -20,7 +21,7 @@ EXPLORE_SEEDS ?= $(shell first=$$(date +%s); seq $$first $$((first + 19)))
 # every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos test-compose test-bench walk soak explore fuzz words check docs format bench lock clean clean-data
+.PHONY: sbom audit help setup setup-dev up test test-py test-js test-e2e test-kubectl test-chaos test-compose test-bench walk soak explore fuzz words check docs screenshots format bench lock clean clean-data
 
 help: ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -102,6 +103,9 @@ check: setup-dev ## format, lint, types, import contracts, unused code, numbers 
 docs: setup-dev ## build the documents as a site, build/site; a link that leads nowhere fails
 	$(SITE)
 	@echo "file://$(CURDIR)/build/site/index.html"
+
+screenshots: setup-dev ## take the pictures of the documents, for build/site; three are committed, in docs/pictures
+	@$(PY) -m tests.pictures $(PICTURES)
 
 format: setup-dev ## write the format that `make check` wants
 	$(PY) -m ruff check --fix .

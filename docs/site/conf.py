@@ -60,15 +60,19 @@ def setup(app: Any) -> None:
 
 
 def put_pictures(app: Any, name: str, source: list[str]) -> None:
-    """Put the light and the dark picture in the place of `<!-- picture: NAME: what it shows -->`."""
+    """Put the picture in the place of `<!-- picture: NAME: what it shows -->`, where there is one."""
     source[0] = PICTURE.sub(_shown, source[0])
 
 
 def _shown(found: re.Match[str]) -> str:
+    """A light and a dark one of those that were taken, or else the one of the README."""
     name, text = found.groups()
-    blocks = [
-        f":::{{image}} /{PICTURES}/{name}-{theme}-1280.webp\n:alt: {text}\n:class: only-{theme}\n:::"
-        for theme in ("light", "dark")
-        if (ROOM / PICTURES / f"{name}-{theme}-1280.webp").exists()
-    ]
-    return "\n\n".join(blocks)
+    taken = {theme: f"{PICTURES}/{name}-{theme}-1280.webp" for theme in ("light", "dark")}
+    if all((ROOM / path).exists() for path in taken.values()):
+        return "\n\n".join(_image(path, text, f"only-{theme}") for theme, path in taken.items())
+    path = f"docs/pictures/{name}.webp"
+    return _image(path, text, "picture") if (ROOM / path).exists() else ""
+
+
+def _image(path: str, text: str, kind: str) -> str:
+    return f":::{{image}} /{path}\n:alt: {text}\n:class: {kind}\n:::"

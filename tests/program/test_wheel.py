@@ -50,6 +50,11 @@ def test_site_packages_gets_one_name(installed: Path) -> None:
     ]
 
 
+def test_documents_come_without_their_site(installed: Path) -> None:
+    folder = installed / "kscope" / "_app" / "docs"
+    assert {path.suffix for path in folder.rglob("*")} == {".md"}
+
+
 def test_the_installed_program_answers_from_another_folder(installed: Path) -> None:
     code = (
         "import kscope, sys; from kscope.program.main import main;"
