@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs import truth
 from tests.docs.documents import ROOT, paths
-from tests.pictures.scenes import README, SCENES
+from tests.pictures.scenes import README, SCENES, Scene
 
 COMMITTED = ROOT / "docs" / "pictures"
 MOST_BYTES = 150_000
@@ -17,6 +18,13 @@ SHOWN = re.compile(r"!\[.+\]\(docs/pictures/([\w-]+)\.webp\)")
 @pytest.mark.parametrize("path", paths(), ids=lambda path: path.name)
 def test_pages_show_pictures_that_are_taken(path: Path) -> None:
     assert set(PLACE.findall(path.read_text())) <= {scene.name for scene in SCENES}
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
+def test_a_scene_is_a_page_of_a_demo(scene: Scene) -> None:
+    assert truth.is_address(scene.address.format(id=1, seq=1, fork=2))
+    titles = [path.read_text() for path in (ROOT / "scenarios").glob("*.yaml")]
+    assert not scene.run or any(f"title: {scene.run}\n" in text for text in titles)
 
 
 def test_the_readme_shows_what_is_committed() -> None:

@@ -7,12 +7,15 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.conftest import Site, watched_page
 from tests.e2e.stories import (
     PATIENCE_MS,
+    cluster_file,
     finish,
     finished_board,
     finished_run,
+    node,
     one_pod_every_ten_seconds,
     one_pod_too_many,
     playing_run,
+    pod,
     pod_button,
     shown_seq,
     stand_still,
@@ -44,6 +47,19 @@ def test_an_unschedulable_pod_shows_what_it_lacks(page: Page) -> None:
     inspector = page.get_by_role("complementary", name="Selected pod")
     expect(inspector.locator(".blocker .say")).to_contain_text(re.compile("cpu", re.IGNORECASE))
     expect(inspector).to_contain_text("500m")
+
+
+def test_a_nominated_pod_shows_its_last_attempt(page: Page) -> None:
+    low, urgent = pod("low", cpu="3"), pod("urgent", cpu="3")
+    urgent["spec"]["priority"] = 100
+    steps = [{"at": "10s", "create": urgent}]
+    run = finished_run(page, "leaving", cluster_file("leaving", node("only"), low, steps=steps))
+    asked = f"/api/v1/runs/{run}/events/?kind=PodNominated&limit=1"
+    seq = page.request.get(asked).json()["items"][0]["seq"]
+    page.goto(f"/runs/{run}/?seq={seq}&pod=shop/urgent")
+    card = page.get_by_role("complementary", name="Selected pod").locator(".blocker")
+    expect(card).to_contain_text("Nominated to only", timeout=PATIENCE_MS)
+    expect(card).to_contain_text("As of attempt 1")
 
 
 def test_scrubbing_shows_the_past_and_leads_back(page: Page) -> None:

@@ -57,3 +57,10 @@ def test_a_time_in_the_text_moves_the_run(page: Page) -> None:
     expect(page.locator(".evline")).to_contain_text("PodAssumed")
     page.get_by_role("button", name="for data-db-0").press("Enter")
     expect(page.locator(".attribute")).to_contain_text("claim: default/data-db-0")
+
+
+def test_a_step_links_the_page_of_its_pod(page: Page) -> None:
+    page.goto("/lessons/points-a-tie-and-a-draw/?step=3")
+    link = page.get_by_role("link", name="See this instant on the page of ledger-0", exact=True)
+    link.click(timeout=PATIENCE_MS)
+    expect(page).to_have_url(re.compile(r"/pods/shop/ledger-0/\?seq=\d+"))
