@@ -563,6 +563,7 @@ class EventRecord(models.Model):
     message = models.TextField()
     data = models.JSONField(null=True)
     changes = models.JSONField(null=True)
+    run_id: int
 
     class Meta:
         managed = False
@@ -649,6 +650,7 @@ class Command(models.Model):
     )
     created = models.DateTimeField(auto_now_add=True)
     objects = CommandManager()
+    run_id: int
 
     class Meta:
         ordering = ("run_id", "id")

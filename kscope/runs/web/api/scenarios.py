@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from engine.input.options import NAMES
+from engine.input.scenario import DEFAULT_UNTIL
 from kscope.accounts.access import visitor_of
 from kscope.runs import selectors, services
 from kscope.runs.access import found_scenario, readable_runs, readable_scenarios
@@ -173,7 +174,7 @@ def _detail(request: Request, scenario: Scenario) -> ScenarioDetail:
         "title": header.get("title") or "",
         "profile": header.get("profile") or "",
         "seed": int(header.get("seed") or 0),
-        "until": header.get("until"),
+        "until": header.get("until", DEFAULT_UNTIL),
         "steps": steps,
         "not_modelled": scenario.not_modelled,
         "report": cast("Any", stored_report(scenario.report)),
