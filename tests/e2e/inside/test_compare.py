@@ -5,8 +5,8 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.acting.test_forks import api, cordoned_fork
 from tests.e2e.stories import PATIENCE_MS, finished_run, one_pod_too_many
-from tests.e2e.test_forks import api, cordoned_fork
 
 
 def board_of(page: Page, name: str) -> Locator:
