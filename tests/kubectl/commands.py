@@ -12,7 +12,7 @@ class Command:
     """One command line, without "kubectl".
 
     `shows` and `hides` are texts that must and must not be printed. `since` is the first minor
-    version of kubectl that has the command. `then` is the virtual time that passes afterwards, in
+    version of kubectl that has the command, `before` the first that does otherwise. `then` is the virtual time that passes afterwards, in
     seconds; with `plays` it passes meanwhile, for a command that waits. `differs` says what is not
     as with a real cluster. "{root}" in a line stands for the path of the run's API
     where kubectl needs it, "{api}" for that of its group "core".
@@ -23,6 +23,7 @@ class Command:
     shows: tuple[str, ...] = ()
     hides: tuple[str, ...] = ()
     since: int = 0
+    before: int = 0
     then: float = 0
     plays: bool = False
     differs: str = ""
@@ -156,7 +157,14 @@ STORIES: dict[str, tuple[Command, ...]] = {
         c("expose deployment web --port=80", "service/web exposed"),
         c("get service web", "ClusterIP", "80/TCP"),
         c("create clusterrole r --verb=get --resource=pods", exit=1, differs="no RBAC is kept"),
-        c("autoscale deployment web --min=1 --max=2", exit=1, differs="no autoscaler is simulated"),
+        # Newer ones ask for autoscaling/v2, the version that a run serves.
+        c("autoscale deployment web --min=1 --max=2", "web autoscaled", since=36),
+        c(
+            "autoscale deployment web --min=1 --max=3",
+            exit=1,
+            before=36,
+            differs="only autoscaling/v2 is served",
+        ),
         c("create token robot", "a run issues no tokens", exit=1, since=24),
         c("delete namespace demo --wait=false", 'namespace "demo" deleted', then=60),
         c("get pods -n demo", "No resources found"),

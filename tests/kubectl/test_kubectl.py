@@ -91,7 +91,7 @@ def test_commands_do_what_they_say(
         wrong: list[str] = []
         cells = results.setdefault(kubectl.version, {}).setdefault(story, [])
         for command in STORIES[story]:
-            if kubectl.minor < command.since:
+            if kubectl.minor < command.since or 0 < command.before <= kubectl.minor:
                 cells.append(ABSENT)
                 continue
             if recorder is not None:
