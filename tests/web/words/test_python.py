@@ -26,6 +26,8 @@ NOT_READ_ON_PAGES = (
     "kscope/api_docs.py",
     *("kscope/runs/capacity/askers.py", "kscope/runs/drive/", "kscope/runs/models.py"),
     *("kscope/runs/web/api/", "kscope/runs/web/contract/", "kscope/runs/admin/fault_actions.py"),
+    # Manifests.
+    "kscope/runs/editing/beginnings.py",
     "scheduling/timeline/api.py",
     "scheduling/findings/record_checks.py",
     *("kscope/exports/", "kscope/static_files/one_file.py", "kscope/words/catalogue.py"),
