@@ -130,5 +130,5 @@ clean-data: ## delete the database and the logs of `make up`
 	rm -rf "$$(readlink -f .kscope/postgres || true)" .kscope
 
 clean: clean-data ## delete everything that was installed or made
-	rm -rf .venv node_modules
+	rm -rf .venv node_modules kscope/exports/page/built.html
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

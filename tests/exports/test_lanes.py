@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from engine.diagnosis.trace.layout import Asked
+from engine.diagnosis.trace.states import STATES
 from engine.diagnosis.trace.timeline import Head, View, timeline_of
 from engine.diagnosis.trace.trace import Trace
 from engine.run_file.writing import event_line
@@ -99,3 +100,20 @@ def test_paths_have_stages_and_arrows() -> None:
     assert {"evicts", "room", "binds", "bound"} <= words
     assert any(stage["victims"] for held in paths.values() for stage in held["stages"])
     assert paths["pod/shop/ledger-2"]["path"]["steps"][-1]["name"] == "start"
+
+
+def test_a_later_beginning_has_the_states_until_then() -> None:
+    run = played("checkout-surge")
+    lanes = Lanes()
+    for row in run.rows:
+        lanes.take(row, orjson.loads(row.changes or "{}"))
+    trace = lanes.trace
+    base = 1_200
+    recorded = lanes.to_dict(base)
+    for kind, known in (("pods", trace.pods), ("claims", trace.claims), ("nodes", trace.nodes)):
+        for key, (seqs, codes, _) in recorded[kind].items():
+            assert min(seqs) >= base
+            began = [code for seq, code in zip(seqs, codes, strict=True) if seq <= base]
+            assert [STATES[code] for code in began] in ([known[key].state(base)], [])
+            assert [*known[key].codes][-1:] == codes[-1:]
+    assert all(min(seqs) > base for *_, seqs in recorded["kinds"])

@@ -6,7 +6,8 @@ windows. The trace takes some 25 bytes for each event.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.diagnosis.trace.lane import Lane
@@ -28,24 +29,45 @@ class Lanes:
         is_event = parsed(row.data).get("event") is True
         self.trace.take(row.at, row.kind, row.object, row.component, is_event, changes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As static/js/offline/lanes.js reads it: a lane is [seqs, codes of states, seqs of its Events]."""
+    def to_dict(self, base: int = 0) -> dict[str, Any]:
+        """As static/js/offline/lanes.js reads it: a lane is [seqs, codes of states, seqs of its Events].
+
+        What an object was at event *base* is what it begins with; what came before is left out.
+        """
         trace = self.trace
         return {
             "states": [*STATES],
             "waits": sorted(WAITS),
-            "pods": _lanes(trace.pods),
-            "nominated": _lanes(trace.nominated),
-            "claims": _lanes(trace.claims),
-            "operations": _lanes(trace.operations),
-            "nodes": _lanes(trace.nodes),
+            "pods": _lanes(trace.pods, base),
+            "nominated": _lanes(trace.nominated, base),
+            "claims": _lanes(trace.claims, base),
+            "operations": _lanes(trace.operations, base),
+            "nodes": _lanes(trace.nodes, base),
             "groups": {name: [*group.pods] for name, group in trace.groups.items()},
             "on_node": {
-                node: [[*tally.seqs], [*tally.running]] for node, tally in trace.on_node.items()
+                node: [*_since(base, tally.seqs, tally.running)]
+                for node, tally in trace.on_node.items()
             },
-            "kinds": [[*key, [*seqs]] for key, seqs in trace.kinds.items()],
+            "kinds": [
+                [*key, later] for key, seqs in trace.kinds.items() if (later := _after(base, seqs))
+            ],
         }
 
 
-def _lanes(lanes: Mapping[str, Lane]) -> dict[str, Any]:
-    return {key: [[*lane.seqs], [*lane.codes], [*lane.events]] for key, lane in lanes.items()}
+def _lanes(lanes: Mapping[str, Lane], base: int) -> dict[str, Any]:
+    return {
+        key: [*_since(base, lane.seqs, lane.codes), _after(base, lane.events)]
+        for key, lane in lanes.items()
+    }
+
+
+def _since(
+    base: int, seqs: Sequence[int], values: Sequence[int]
+) -> tuple[Sequence[int], Sequence[int]]:
+    """What there was at event *base*, and all that came later."""
+    first = max(bisect_right(seqs, base) - 1, 0)
+    return [max(seq, base) for seq in seqs[first:]], [*values[first:]]
+
+
+def _after(base: int, seqs: Sequence[int]) -> list[int]:
+    return [*seqs[bisect_right(seqs, base) :]]

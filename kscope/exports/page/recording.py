@@ -82,6 +82,11 @@ class Recording:
         return sum(self._sizes.values())
 
     @property
+    def held(self) -> int:
+        """How many events it holds so far."""
+        return len(self._ats)
+
+    @property
     def holds_evidence(self) -> bool:
         """Whether the evidence of attempts is wanted."""
         return "evidence" not in self._without
@@ -152,7 +157,7 @@ class Recording:
         ending = part("run", {**facts, "head_at": head_at}, id="run-data")
         ending += part("versions", has, id="versions")
         ending += part("heading", heading, id="heading")
-        pieces.append(self._counted("lanes", part("lanes", self._lanes.to_dict())))
+        pieces.append(self._counted("lanes", part("lanes", self._lanes.to_dict(self._base))))
         paths = {}
         if "why" not in self._without:
             paths = paths_at_end(self._lanes.trace, self._record, self._seq, head_at)

@@ -107,7 +107,7 @@ def _page(request: Request, screen: Screen, play: Play, pod: Named | None, outpu
     pods = sum(entity.startswith("pod/") for entity in whys)
     waits = "waits" if pods == 1 else "wait"
     told = f", answers for {counted(pods, 'pod')} that {waits} at the end" if pods else ""
-    return f"{counted(play.cluster.seq, 'event')}{told}; plays offline"
+    return f"{counted(recording.held, 'event')}{told}; plays offline"
 
 
 def _since(request: Request) -> int:
