@@ -112,3 +112,11 @@ def test_the_address_of_the_registry_is_npms(
     monkeypatch.delenv("NPM_CONFIG_REGISTRY")
     (tmp_path / ".npmrc").write_text("fund=false\nregistry = https://mirror.example/npm/\n")
     assert browser_modules.registry_address(tmp_path) == "https://mirror.example/npm"
+
+
+def test_the_wheel_has_the_page_that_exports_fill(installed: Path) -> None:
+    app = installed / "kscope" / "_app"
+    page = (app / "kscope" / "exports" / "page" / "built.html").read_text()
+    assert "default-src 'none'" in page
+    assert page.count("<!--kscope:data-->") == page.count("<!--kscope:title-->") == 1
+    assert [*(app / "node_modules").glob("*esbuild*")] == []
