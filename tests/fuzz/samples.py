@@ -310,6 +310,8 @@ def _with_broken_values(data: bytes, chance: Random) -> bytes:
             rest = rest.strip()[end:]
     except ValueError:
         documents = [each for each in yaml.load_all(data, Loader=yaml.CSafeLoader) if each]
+    if not documents:
+        return broken_bytes(data, chance)
     broken = mutated(documents, chance, HOSTILE)
     separator = chance.choice(("\n", "\n---\n"))
     return separator.join(map(json.dumps, broken)).encode()

@@ -166,15 +166,20 @@ def _commands(site: Site, chance: Random) -> bool:
 
 
 def _uploads(site: Site, chance: Random) -> bool:
-    files = [samples.some_bytes(chance) for _ in range(chance.randint(1, 3))]
+    files, choices = [samples.some_bytes(chance) for _ in range(chance.randint(1, 3))], {}
+    if chance.random() < 0.5:  # any format, archives, choices at an import
+        *file, choices = samples.small_input(chance)
+        files = [tuple(file)]
     given = [SimpleUploadedFile(name, data) for name, data in files]
-    name = _text(chance)
+    sent = {each: text.encode("utf-8", "replace").decode() for each, text in choices.items()}
     path = chance.choice(("/api/v1/scenarios/", "/scenarios/upload/"))
     before = site.counts()
-    answer = site.client.post(path, {"files": given, "name": name})
+    answer = site.client.post(path, {"files": given, "name": _text(chance), **sent})
     made = _checked(answer, path)
     if not made:
         assert site.counts() == before
+    # A page begins a run of what it has taken.
+    Run.objects.exclude(pk=site.run.pk).delete()
     Scenario.objects.exclude(pk=site.run.scenario_id).delete()
     return made
 
