@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from kscope.up.address import running_at
+
 ROOM = Path(__file__).resolve().parents[2]
 
 
@@ -19,6 +21,11 @@ def data_folder() -> Path:
     if given:
         return Path(given).expanduser().resolve()
     return ROOM / ".kscope" if is_checkout() else _xdg("XDG_DATA_HOME", ".local/share")
+
+
+def running_address() -> str:
+    """Where the kscope of the data folder serves, without the last slash; "" where none runs."""
+    return running_at(data_folder()).rstrip("/")
 
 
 def state_folder() -> Path:

@@ -4,6 +4,7 @@ Needs only the standard library, because settings import it.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,3 +47,13 @@ def read_run_file(data: Path) -> dict[str, str]:
         for key, value in content.items()
         if key in ("database_url", "redis_url") and isinstance(value, str)
     }
+
+
+def running_at(data: Path) -> str:
+    """Where the `up` that holds *data* serves, as it wrote it down; "" where its process is gone."""
+    try:
+        content = json.loads((data / RUN_FILE).read_text())
+        os.kill(int(content["pid"]), 0)
+        return str(content["address"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""

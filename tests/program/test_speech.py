@@ -1,12 +1,16 @@
 """Widths, colours, signs, ages and names: how the program speaks."""
 
 import io
+import re
 
+import polib
 import pytest
 
+from kscope.program.speech.of_cluster import document_of_cluster, of_cluster
 from kscope.program.speech.paper import Paper
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import first_small, folded, human_duration
+from tests.program.asked import ROOT
 
 
 class Terminal(io.StringIO):
@@ -128,3 +132,45 @@ def test_progress_is_gone_before_an_answer() -> None:
     screen.progress("playing surge  1.0 of 2.0 s")
     screen.show(screen.paper())
     assert err.getvalue() == "\r\x1b[Kplaying surge  1.0 of 2.0 s\r\x1b[K"
+
+
+def _sentences_about_files() -> list[str]:
+    """All that the engine says of files when it is asked what is stuck, from its catalogue."""
+    catalogue = polib.pofile(str(ROOT / "kscope/locale/django.pot"))
+    rooms = ("engine/diagnosis/triage", "engine/diagnosis/first_look", "engine/input/assumed")
+    return [
+        text
+        for entry in catalogue
+        if any(place.startswith(rooms) for place, _ in entry.occurrences)
+        for text in (entry.msgid, entry.msgid_plural)
+        if re.search(r"\bfiles\b", text)
+    ]
+
+
+def test_sentences_about_files_fit_clusters() -> None:
+    found = _sentences_about_files()
+    assert len(found) > 30
+    left = [said for said in map(of_cluster, found) if re.search(r"\bfiles\b", said)]
+    assert not left
+
+
+def test_only_words_about_files_are_changed() -> None:
+    assert of_cluster("No Secrets are in these files.") == "No Secrets are in this cluster."
+    same = "the kubelet grows the file system; /etc/files"
+    assert of_cluster(same) == same
+    document = {"files": ["in the files", 3], "names": {"a": "the files name no time"}}
+    assert document_of_cluster(document) == {
+        "files": ["in this cluster", 3],
+        "names": {"a": "this cluster names no time"},
+    }
+
+
+def test_a_screen_of_a_cluster_says_so_everywhere() -> None:
+    out, err = Terminal(), Terminal()
+    screen = Screen(out, err, {"COLUMNS": "60"}, is_of_cluster=True)
+    paper = screen.paper()
+    paper.paragraph("Node n1 is not in these files; it is assumed to be ready.")
+    paper.table([["A"], ["No Events are in these files"]])
+    screen.show(paper)
+    screen.warning("nothing of it is in these files")
+    assert "files" not in out.getvalue() + err.getvalue()

@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from kscope.program.speech.of_cluster import of_cluster
+
 WIDEST = 100
 NARROW, SLIM = 90, 60
 # What stands for each sign where the locale has no UTF-8.
@@ -37,6 +39,7 @@ class Paper:
 
     width: int = WIDEST
     is_plain: bool = False
+    is_of_cluster: bool = False
     lines: list[Line] = field(default_factory=list[Line])
 
     @property
@@ -45,7 +48,9 @@ class Paper:
         return self.width < NARROW
 
     def signs(self, text: str) -> str:
-        """*text* with signs that the locale has."""
+        """*text* with signs that the locale has, and of a cluster where one was read."""
+        if self.is_of_cluster:
+            text = of_cluster(text)
         if not self.is_plain:
             return text
         for sign, plain in _PLAIN.items():

@@ -32,6 +32,8 @@ class Screen:
     environment: Mapping[str, str]
     color: str = "auto"
     is_quiet: bool = False
+    # Whether a cluster was read itself, and no files.
+    is_of_cluster: bool = False
     # Whether nobody reads standard output any more.
     reader_is_gone: bool = False
     _began: float = field(default_factory=time.monotonic)
@@ -47,7 +49,11 @@ class Screen:
 
     def paper(self) -> Paper:
         """An empty paper of the width of standard output."""
-        return Paper(self._width(self.out), is_plain=not _has_signs(self.out))
+        return Paper(
+            self._width(self.out),
+            is_plain=not _has_signs(self.out),
+            is_of_cluster=self.is_of_cluster,
+        )
 
     def show(self, paper: Paper) -> None:
         """Write an answer to standard output."""
@@ -100,7 +106,11 @@ class Screen:
 
     def _beside(self, label: str, text: str, style: str) -> None:
         self.end_progress()
-        paper = Paper(self._width(self.err), is_plain=not _has_signs(self.err))
+        paper = Paper(
+            self._width(self.err),
+            is_plain=not _has_signs(self.err),
+            is_of_cluster=self.is_of_cluster,
+        )
         paper.paragraph(text, first=label, style=style)
         self._say(paper, colored=self._has_colors(self.err))
 

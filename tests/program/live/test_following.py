@@ -92,6 +92,37 @@ def _is_told(found: Followed, pod: str, state: str) -> Callable[[], bool]:
     return lambda: found.decision(pod, state) is not None
 
 
+def test_the_kscope_here_keeps_a_run_in_step(
+    growing: Cluster, through: Through, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = growing.page.partition("/runs/")[0]
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "run.json").write_text(json.dumps({"pid": os.getpid(), "address": f"{server}/"}))
+    monkeypatch.setenv("KSCOPE_DATA", str(data))
+    proxy, kubeconfig = through(growing)
+    with following(tmp_path, kubeconfig, "-A") as found:
+        wait_for(lambda: f"is in step: {server}/runs/" in found.err)
+        wait_for(lambda: _watches(proxy))
+
+
+def test_no_kscope_is_asked_that_nobody_named(
+    growing: Cluster, through: Through, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    # Of one that was killed; no process has this number.
+    (data / "run.json").write_text(json.dumps({"pid": 2**30, "address": "http://localhost:8000/"}))
+    monkeypatch.setenv("KSCOPE_DATA", str(data))
+    proxy, kubeconfig = through(growing, context={"namespace": "shop"})
+    with following(tmp_path, kubeconfig, "-o", "ndjson") as found:
+        wait_for(_is_told(found, "shop/checkout-api-13", "waits"))
+        wait_for(lambda: _watches(proxy))
+    assert "none was named (--server, KSCOPE_SERVER), and none runs here (kscope up)" in found.err
+    # The pods are those of the namespace of the context.
+    assert found.decision("ml/embeddings-0", "waits") is None
+
+
 def test_each_decision_has_a_verdict_beside_it(
     growing: Cluster, through: Through, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ from tests.program.live.api_proxy import ApiProxy, kubeconfig
 from tests.program.live.conftest import Through
 
 WHY = ("why", "--context", "prod", "pod/checkout-api-13", "-n", "shop")
-TRIAGE = ("triage", "--context", "prod")
+TRIAGE = ("triage", "--context", "prod", "-A")
 
 
 def _said(kscope: Program, config: str, *words: str) -> Asked:
@@ -46,6 +46,32 @@ def test_a_cluster_is_triaged_as_its_file(
         each["pods"] for each in of_file["groups"]
     ]
     assert (found["complete"], found["unseen"], found["instant_from"]) == (True, [], "cluster")
+
+
+def test_triage_asks_about_the_namespace_of_a_context(
+    kscope: Program, prod_eu: Cluster, through: Through
+) -> None:
+    whole = _document(_said(kscope, through(prod_eu)[1], *TRIAGE, "-o", "json"))
+    _, config = through(prod_eu, context={"namespace": "ml"})
+    said = _said(kscope, config, "triage", "--context", "prod", "-o", "json")
+    groups = _document(said)["groups"]
+    assert 0 < len(groups) < len(whole["groups"])
+    assert all(any(pod.startswith("ml/") for pod in each["pods"]) for each in groups)
+    text = " ".join(said.err.split())
+    assert "namespace ml, that of the context, was asked about;" in text
+    assert f"{len(whole['groups']) - len(groups)} cause" in text
+    named = _said(kscope, config, "triage", "--context", "prod", "-n", "ml", "-o", "json")
+    assert _document(named)["groups"] == groups
+    assert "was asked about" not in named.err
+
+
+def test_without_a_namespace_the_context_has_default(
+    kscope: Program, prod_eu: Cluster, through: Through
+) -> None:
+    _, config = through(prod_eu)
+    said = _said(kscope, config, "triage", "--context", "prod")
+    assert (said.status, "Nothing is stuck" in said.out) == (0, True)
+    assert "elsewhere: -A tells all" in " ".join(said.err.split())
 
 
 def test_only_gets_arrive_and_nothing_is_written(

@@ -19,7 +19,7 @@ from engine.objects.objects import Manifest, Pod
 from engine.objects.selectors import Requirement
 from kscope.program.acting.collect import pack
 from kscope.program.acting.follow.mirror import Mirror
-from kscope.program.acting.follow.run import HOME, FollowingRun, begin_run
+from kscope.program.acting.follow.run import FollowingRun, begin_run
 from kscope.program.acting.follow.verdicts import (
     ALIKE,
     OTHER,
@@ -55,7 +55,10 @@ def answer_follow(request: Request, screen: Screen) -> int:
         raise ProgramError("no cluster was named", helps=["kscope follow --context NAME"])
     if request.words:
         raise ProgramError(f"follow takes no {request.words[0]}", helps=["kscope follow --help"])
-    following = _begin(request, screen)
+    try:
+        following = _begin(request, screen)
+    except KeyboardInterrupt:  # before there was anything to follow
+        return Status.FINE
     with _signals(following):
         try:
             following.go_on()
@@ -65,7 +68,8 @@ def answer_follow(request: Request, screen: Screen) -> int:
 
 
 def _begin(request: Request, screen: Screen) -> Following:
-    cluster, chosen = cluster_of(request), Chosen.of(request)
+    cluster = cluster_of(request)
+    chosen = Chosen.of(request, cluster.reader.namespace)
     named = kinds_named(request["read"] or "")
     kinds = [each for each in named or KINDS if each.kind not in _ASIDE]
     live = read_plan(screen, cluster, whole_plan(kinds), "")
@@ -78,8 +82,8 @@ def _begin(request: Request, screen: Screen) -> Following:
         mirror = Mirror.of(loaded, (request["profile"] or [None])[0])
     except (SimError, ValueError) as refusal:
         raise ProgramError(f"the cluster cannot be mirrored: {refusal}") from refusal
-    run = begin_run(request, live.collection.context, archive_of(live))
-    found = Following(request, screen, cluster, live, mirror, run, chosen)
+    run, why_none = begin_run(request, live.collection.context, archive_of(live))
+    found = Following(request, screen, cluster, live, mirror, run, chosen, why_none)
     found.begin()
     return found
 
@@ -99,14 +103,14 @@ class Chosen:
     selector: tuple[Requirement, ...]
 
     @classmethod
-    def of(cls, request: Request) -> Chosen:
-        """Those of -n, -A and -l."""
+    def of(cls, request: Request, own: str) -> Chosen:
+        """Those of -n, -A and -l; without -n and -A those of the context's *own* namespace."""
         try:
             selector = parse_selector(request["selector"] or "")
         except SelectorFault as fault:
             message = f"{fault.part!r} is no label selector"
             raise ProgramError(message, helps=["app=web or 'tier in (a,b)'"]) from fault
-        return cls("" if request["all-namespaces"] else request["namespace"] or "", selector)
+        return cls("" if request["all-namespaces"] else request["namespace"] or own, selector)
 
     def admits(self, pod: Pod) -> bool:
         """Whether a pod is told of."""
@@ -130,6 +134,8 @@ class Following:
     mirror: Mirror
     run: FollowingRun | None
     chosen: Chosen
+    # Why there is no run.
+    why_none: str = ""
     news: queue.Queue[News] = field(default_factory=queue.Queue)
     counts: Counter[str] = field(default_factory=Counter[str])
     wants_fork: bool = False
@@ -167,7 +173,7 @@ class Following:
             self.screen.did(f"{what}; run {self.run.number} is in step: {self.run.address}")
             return
         self.screen.did(what)
-        self.screen.note(f"no kscope answers at {HOME}/, so no run is kept in step (kscope up)")
+        self.screen.note(f"no run is kept in step with a kscope: {self.why_none}")
 
     # -- what comes -------------------------------------------------------------------------------
 

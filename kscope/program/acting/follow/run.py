@@ -8,9 +8,9 @@ from threading import Thread
 from typing import Any, Final
 
 from kscope.program.grammar import Request
+from kscope.program.places import running_address
 from kscope.program.speech.errors import ProgramError, Status
 
-HOME: Final = "http://localhost:8000"
 _SECONDS: Final = 60.0
 
 
@@ -71,17 +71,22 @@ class FollowingRun:
         return path, body
 
 
-def begin_run(request: Request, name: str, archive: bytes) -> FollowingRun | None:
-    """A paused run of the archive at the kscope that serves; None where none answers unasked.
+def begin_run(
+    request: Request, name: str, archive: bytes
+) -> tuple[FollowingRun, str] | tuple[None, str]:
+    """A paused run of the archive at the kscope that was named, or else that runs here.
 
-    Raises ProgramError where the server that was named does not answer, or refuses.
+    Without one, None and the reason. Raises ProgramError where the server that was named does not
+    answer, or refuses.
     """
     import os
 
     import requests
 
     named = request["server"] or os.environ.get("KSCOPE_SERVER") or ""
-    server, token = (named or HOME).rstrip("/"), os.environ.get("KSCOPE_TOKEN") or ""
+    server, token = named.rstrip("/") or running_address(), os.environ.get("KSCOPE_TOKEN") or ""
+    if not server:
+        return None, "none was named (--server, KSCOPE_SERVER), and none runs here (kscope up)"
     try:
         files = [("files", (f"{name}.tar.gz", archive))]
         scenario = _asked(
@@ -93,7 +98,7 @@ def begin_run(request: Request, name: str, archive: bytes) -> FollowingRun | Non
         _check(server, run)
     except requests.RequestException as problem:
         if not named:
-            return None
+            return None, f"the one at {server}/ does not answer"
         raise ProgramError(
             f"no kscope answers at {server}/",
             helps=["start one: kscope up", "or follow without a run: leave --server out"],
@@ -101,7 +106,7 @@ def begin_run(request: Request, name: str, archive: bytes) -> FollowingRun | Non
         ) from problem
     found = FollowingRun(server, int(run.json()["id"]), token)
     found.start()
-    return found
+    return found, ""
 
 
 def _asked(server: str, token: str, method: str, path: str, **body: Any) -> Any:

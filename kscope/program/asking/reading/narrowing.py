@@ -30,11 +30,16 @@ class Narrowing:
     selector: tuple[Requirement, ...] = ()
 
     @classmethod
-    def of(cls, request: Request, evidence: Evidence) -> Narrowing:
-        """Those of a request. Raises ProgramError for both -n and -A, and for a broken selector."""
+    def of(cls, request: Request, evidence: Evidence, own: str = "") -> Narrowing:
+        """Those of a request; without -n and -A the namespace is *own*, that of a context.
+
+        Raises ProgramError for both -n and -A, and for a broken selector.
+        """
         namespace = request["namespace"] or ""
         if namespace and request["all-namespaces"]:
             raise ProgramError("-n and -A were both given", helps=["leave one of them out"])
+        if not request["all-namespaces"]:
+            namespace = namespace or own
         try:
             return cls(evidence, namespace, parse_selector(request["selector"] or ""))
         except SelectorFault as fault:

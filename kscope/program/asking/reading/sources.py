@@ -88,6 +88,7 @@ def read(
     Raises ProgramError for none, and for what cannot be read.
     """
     if request["context"]:
+        screen.is_of_cluster = True
         return _read_context(request, screen, names, named)
     if not names:
         raise _nothing_named(request)

@@ -20,7 +20,9 @@ from kscope.program.asking.triage.text import write_triage
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError, Status
 from kscope.program.speech.formats import json_lines, written
+from kscope.program.speech.of_cluster import document_of_cluster
 from kscope.program.speech.screen import Screen
+from kscope.program.speech.words import counted
 from kscope.runs.drive.garbage import uncollected
 from scheduling.process_forks import forks_of
 
@@ -78,11 +80,31 @@ def _triaged(request: Request, screen: Screen, names: list[str]) -> Triaged:
     screen.progress("looking for what is stuck, and trying changes")
     found = triage(standing.cluster, standing.evidence, tries_changes=tries)
     found = as_seen(found, standing.evidence, sight)
-    narrowing = Narrowing.of(request, standing.evidence)
-    found = _in_order(replace(found, groups=tuple(narrowing.groups(found.groups))))
+    narrowing = Narrowing.of(request, standing.evidence, _own_namespace(request, source))
+    groups = tuple(narrowing.groups(found.groups))
+    _say_what_is_elsewhere(request, screen, narrowing.namespace, len(found.groups) - len(groups))
+    found = _in_order(replace(found, groups=groups))
     pods = {key for group in found.groups if group.kind == "pending" for key in group.pods}
     messages = first_refusals(standing.cluster, pods if sight.has_nodes else (), forks_of)
     return Triaged(source, standing, found, messages, request.output == "wide")
+
+
+def _own_namespace(request: Request, source: Source) -> str:
+    """The namespace of the context that is read; "" for files, which have none."""
+    if source.collection is None or not request["context"]:
+        return ""
+    return source.collection.namespace
+
+
+def _say_what_is_elsewhere(request: Request, screen: Screen, namespace: str, more: int) -> None:
+    """That nobody chose the namespace, and what is stuck in others."""
+    if not request["context"] or request["namespace"] or not namespace:
+        return
+    told = f"namespace {namespace}, that of the context, was asked about"
+    if more:
+        screen.note(f"{told}; {counted(more, 'cause')} elsewhere: -A tells all")
+    else:
+        screen.note(f"{told}; -A asks about all")
 
 
 def _in_order(found: Triage) -> Triage:
@@ -120,6 +142,8 @@ def _print(request: Request, screen: Screen, triaged: Triaged) -> None:
         screen.show(paper)
         return
     document = triage_document(triaged)
+    if screen.is_of_cluster:
+        document = document_of_cluster(document)
     if request.output == "ndjson":
         screen.write(json_lines(_lines(document)))
     else:

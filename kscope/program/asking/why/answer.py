@@ -21,6 +21,7 @@ from kscope.program.asking.why.text import write_why
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError, Status
 from kscope.program.speech.formats import json_lines, written
+from kscope.program.speech.of_cluster import document_of_cluster
 from kscope.program.speech.screen import Screen
 from kscope.runs.drive.garbage import uncollected
 from scheduling.process_forks import forks_of
@@ -132,6 +133,8 @@ def print_why(request: Request, screen: Screen, explained: Explained) -> None:
         screen.show(paper)
         return
     document: dict[str, Any] = why_document(explained)
+    if screen.is_of_cluster:
+        document = document_of_cluster(document)
     if request.output == "ndjson":
         screen.write(json_lines([document]))
     else:
