@@ -565,8 +565,6 @@ class EventRecord(models.Model):
     changes = models.JSONField(null=True)
     run_id: int
 
-    run_id: int
-
     class Meta:
         managed = False
         db_table = "runs_eventrecord"
