@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, ViewportSize, expect
@@ -13,6 +14,12 @@ from kscope.program.main import main
 from tests.e2e.stories import PATIENCE_MS
 
 ROOM = Path(__file__).resolve().parents[3]
+AXE = ROOM / "node_modules" / "axe-core" / "axe.min.js"
+PLACES = (
+    *("#/", "#/machines/", "#/pods/", "#/pods/ml/train-0/", "#/pods/ml/train-0/?seq=900"),
+    *("#/volumes/", "#/nodes/", "#/nodes/node-b3/", "#/timeline/?pod=shop/ledger-2"),
+    *("#/timeline/?as=table", "#/inside/scheduler/"),
+)
 TITLE = "</script><img src=x onerror=alert(1)>"
 
 
@@ -207,3 +214,14 @@ def test_pages_fit_a_narrow_window(watched: Watched, place: str) -> None:
     page = watched.open(place)
     expect(page.locator("#seq")).to_have_value("1973")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_place_breaks_a_rule_of_axe(watched: Watched, scheme: Literal["light", "dark"]) -> None:
+    watched.page.emulate_media(color_scheme=scheme)
+    for place in PLACES:
+        page = watched.open(place)
+        expect(page.get_by_text("Reading", exact=False)).to_have_count(0)
+        page.evaluate(AXE.read_text())
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        assert [(place, each["id"], each["nodes"][0]["html"]) for each in found] == []
