@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy
 
 from engine.objects.kinds import entity_id
-from kscope.runs.admin.outcomes import submit_one
+from kscope.runs.admin.outcomes import is_no_success, submit_one
 from kscope.runs.admin.yaml_fields import ManifestField, remark_text
 from kscope.runs.app_registry import registry
 from kscope.runs.editing import texts
@@ -129,15 +129,16 @@ def added(
     text = beginning.text(_free_name(run, beginning))
     initial = {"manifest": text}
     form = NewObjectForm(request.POST or None, run=run, kinds=kinds, initial=initial)
-    command = None
+    command, is_refused = None, False
     if request.method == "POST" and form.is_valid():
         manifest: dict[str, Any] = form.cleaned_data["manifest"]
         body = {"verb": "create", "manifest": manifest}
         command = submit_one(request, run, manifest["metadata"]["name"], body)
-        if command is not None and command.status != Command.Status.REJECTED:
+        is_refused = is_no_success(command)
+        if command is not None and not is_refused:
             return HttpResponseRedirect(_after(model_admin, request, run, command))
     context |= {"form": form, "run": run, "refused": command}
-    status = 409 if command is not None else 400 if form.errors else 200
+    status = 409 if is_refused else 400 if form.errors else 200
     return TemplateResponse(request, _TEMPLATE, context, status=status)
 
 

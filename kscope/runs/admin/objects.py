@@ -20,7 +20,7 @@ from kscope.runs.admin.fault_actions import FaultAction
 from kscope.runs.admin.links import commands_of, event_address, events_of
 from kscope.runs.admin.list_actions import DELETE, ListAction, carried_out
 from kscope.runs.admin.manifest_forms import Differing, ManifestForm
-from kscope.runs.admin.outcomes import submit_one
+from kscope.runs.admin.outcomes import is_no_success, submit_one
 from kscope.runs.models import Command, OtherObject, ProjectedObject
 
 _FORM_TEMPLATE: Final = "admin/runs/object_form.html"
@@ -96,10 +96,12 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         form = self.form_class(request.POST or None, instance=instance)
         may = self.has_change_permission(request, instance)
         differing: list[Differing] = []
-        command = None
+        command, is_refused = None, False
         if request.method == "POST" and may and form.is_valid():
-            command = self.submit(request, instance, form.command())
-            if command is None or command.status != Command.Status.REJECTED:
+            wanted = form.command()
+            command = self.submit(request, instance, wanted)
+            is_refused = wanted is not None and is_no_success(command)
+            if not is_refused:
                 return HttpResponseRedirect(self._after(request, instance))
             newer = self.get_object(request, object_id or "")
             differing = [] if newer is None else form.show_beside(newer)
@@ -123,7 +125,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             "media": self.media + form.media,
             **(extra_context or {}),
         }
-        status = 200 if command is None else 409
+        status = 409 if is_refused else 200
         return TemplateResponse(request, _FORM_TEMPLATE, context, status=status)
 
     def _not_found(self, request: HttpRequest, object_id: str) -> HttpResponse:

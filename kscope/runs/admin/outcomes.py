@@ -43,6 +43,11 @@ def submit_one(request: HttpRequest, run: Run, key: str, body: Body) -> Command 
     return command
 
 
+def is_no_success(command: Command | None) -> bool:
+    """Whether a command was refused, by the engine or before. One that still waits may succeed."""
+    return command is None or command.status == Command.Status.REJECTED
+
+
 def submit_many(
     request: HttpRequest,
     action: str | Promise,

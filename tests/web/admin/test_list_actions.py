@@ -11,7 +11,7 @@ from kscope.runs import services
 from kscope.runs.drive import runner
 from kscope.runs.models import Command, Run
 from scheduling.models import Node, Pod
-from tests.web.admin.pages import FormReader, changelist, chosen
+from tests.web.admin.pages import FormReader, changelist, chosen, edit
 from tests.web.conftest import CLUSTER, driving
 from volumes.models import PersistentVolume, PersistentVolumeClaim
 
@@ -195,3 +195,16 @@ def test_next_operation_of_a_volume_fails(admin: Client, stored: Run) -> None:
     chosen(admin, stored, "fail_attach", volume, confirmed="1", times="2")
     patch = Command.objects.get(run=stored).body["patch"]
     assert patch == {"fail": "attach", "volume": "pv-data", "times": 2}
+
+
+def test_run_of_another_version_is_left_alone(
+    admin: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Run, "cannot_continue_after", 5)
+    (message,) = told(chosen(admin, driven, "cordon", *nodes(driven)))
+    assert message.startswith("Cordon: 0 commands were sent, 0 applied. 1 was refused: small #")
+    assert "From event 5 on" in message
+    page = edit(admin, driven, nodes(driven)[0], labels="typed: here")
+    assert "From event 5 on" in told(page)[0]
+    assert FormReader(page).fields["labels"] == "typed: here"
+    assert commands(driven) == []
