@@ -33,6 +33,8 @@ def mutated(
     copy = deepcopy(documents)
     for _ in range(chance.choice((1, 1, 2, 3))):
         places = [path for path in _places(copy) if len(path) > 1]
+        if not places:
+            break  # nothing is left to change
         path = chance.choice(places)
         holder, last = _at(copy, path[:-1]), path[-1]
         kind = chance.random()

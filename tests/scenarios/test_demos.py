@@ -4,6 +4,7 @@ import pytest
 
 from engine.cluster.checks.cluster_checks import cluster_findings
 from engine.input.loader import load_files
+from engine.kernel.units import SECOND
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from tests.scenarios.played import FOLDER, Played, demo
 
@@ -364,3 +365,20 @@ def test_all_or_none_ends_with_the_whole_gang() -> None:
     ]
     running = [phase for key, (phase, _) in played.pods().items() if "train" in key]
     assert running == ["Running"] * 4
+
+
+def test_report_squeezed_out_waits_for_the_autoscaler() -> None:
+    played = demo("report-squeezed-out")
+    sizes = [event.message for event in played.events if event.kind == "SuccessfulRescale"]
+    assert [size.partition(";")[0] for size in sizes] == ["New size: 4", "New size: 2"]
+    bound = {event.object: event.at for event in played.events if event.kind == "PodBound"}
+    reports = [at for pod, at in bound.items() if pod.startswith("pod/default/report-")]
+    # In time; after the autoscaler has let go; after the second has ended.
+    assert [round(at / SECOND) for at in reports] == [60, 196, 218]
+
+
+def test_report_squeezed_out_makes_no_second_job_meanwhile() -> None:
+    played = demo("report-squeezed-out")
+    jobs = [event.at / SECOND for event in played.events if event.kind == "JobCreated"]
+    skipped = [event.at / SECOND for event in played.events if event.kind == "JobAlreadyActive"]
+    assert jobs[1] < min(skipped) < max(skipped) < jobs[2]
