@@ -35,7 +35,8 @@ from engine.objects.documents import Path, show_path
 from engine.objects.values.shown import shown
 
 # Where nodes that were asked for stand.
-_WANTED: Final = "(nodes that were asked for)"
+# Where they stand, in the place of a file.
+WANTED: Final = "(nodes that were asked for)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +210,9 @@ class Assembly:
         try:
             made = nodes_of(self._options.nodes, *given)
         except ValueError as error:
-            self._result.problems.append(Problem(file=_WANTED, message=said_by(error)))
+            self._result.problems.append(Problem(file=WANTED, message=said_by(error)))
             return
-        self._add_all(_WANTED, [clean(each) for each in made])
+        self._add_all(WANTED, [clean(each) for each in made])
 
     def _by_name(self, kind: str) -> dict[str, Manifest]:
         return {

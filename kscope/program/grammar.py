@@ -155,7 +155,11 @@ _COMMANDS: Final = (
         ),
         operands=("files",),
     ),
-    Command("import", ("filename", "dry-run", "server"), operands=("files",)),
+    Command(
+        "import",
+        (*_SOURCE, "strict", "dry-run", "server", "output", "json"),
+        operands=("files",),
+    ),
     Command(
         "export",
         (

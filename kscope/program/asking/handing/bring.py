@@ -3,38 +3,98 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from engine.input.load_result import LoadResult
 from engine.kernel.units import SECOND
 from engine.run_file.contents import RunFile
+from kscope.program.asking.handing.intake import intake_document, intake_lines, write_intake
+from kscope.program.asking.handing.sending import as_files, kept_input
 from kscope.program.asking.handing.server import Server
 from kscope.program.asking.play.saving import said_of, short_digest
-from kscope.program.asking.reading.sources import read
+from kscope.program.asking.reading.sources import Source, choices, read, single_profile
 from kscope.program.grammar import Request
-from kscope.program.speech.errors import ProgramError, Status
+from kscope.program.speech.errors import Status
+from kscope.program.speech.formats import json_lines, written
 from kscope.program.speech.screen import Screen
+from kscope.program.speech.words import size_words
 
 _PATIENCE_SECONDS: Final = 60.0
 _BETWEEN_SECONDS: Final = 0.3
+# How a watch is read where a run is made of it.
+_WATCH: Final = "recording"
 
 
 def answer_import(request: Request, screen: Screen) -> int:
-    """Read a run, and bring it."""
+    """Read, and bring; the exit status is 3 where a question is open, or a saved run parts."""
     names = [*(request["filename"] or []), *request.words]
-    source = read(request, screen, names)
-    if source.run_file is None:
-        raise ProgramError(
-            f"{source.words} is no run",
-            helps=[
-                "bring files of a cluster by the upload form of kscope up, or see what is stuck:"
-            ]
-            + [f"kscope triage {source.words}"],
-        )
-    _say_what_it_is(source.run_file, source.words, screen)
+    with kept_input(names) as stdin:
+        source = read(request, screen, names)
+        if source.run_file is not None:
+            return _bring_run(request, screen, Path(names[0]), source.run_file)
+        if request.output in ("", "wide"):
+            _say_what_was_read(screen, source, is_wide=request.output == "wide")
+        run = None if request["dry_run"] else _bring_files(request, screen, names, stdin)
+    if request.output in ("", "wide"):
+        if run is not None:
+            _say_where(screen, run, [] if stdin else names)
+    else:
+        screen.write(_documents(request.output, source.loaded, run))
+    return Status.UNSEEN if source.loaded.questions else Status.FINE
+
+
+# -- files of a cluster ------------------------------------------------------------------------------
+
+
+def _bring_files(
+    request: Request, screen: Screen, names: Sequence[str], stdin: Path | None
+) -> dict[str, Any]:
+    """Send the files, and have a run made of them: its number and its address."""
+    server = Server(request["server"])
+
+    def sent(done: int, size: int) -> None:
+        screen.progress(f"sending  {size_words(done)} of {size_words(size)}")
+
+    with as_files(names, stdin) as files:
+        scenario = server.upload("scenarios/", files, choices(request, _WATCH), sent)
+    profile = single_profile(request)
+    wanted = {"scenario": scenario["id"]} | ({"profile": profile} if profile else {})
+    run = server.send("runs/", wanted)
+    return {"id": run["id"], "url": server.address(f"runs/{run['id']}/")}
+
+
+def _say_what_was_read(screen: Screen, source: Source, *, is_wide: bool) -> None:
+    paper = screen.paper()
+    write_intake(paper, source.loaded, is_wide=is_wide)
+    screen.show(paper)
+
+
+def _say_where(screen: Screen, run: dict[str, Any], names: Sequence[str]) -> None:
+    """Where the run is; and, for files that can be read again, what comes next."""
+    paper = screen.paper()
+    paper.line()
+    paper.line(f"kscope has it as run {run['id']}: {run['url']}")
+    if names:
+        paper.line(f"{'next':<11}kscope triage {' '.join(names)}")
+    screen.show(paper)
+
+
+def _documents(form: str, loaded: LoadResult, run: dict[str, Any] | None) -> str:
+    if form == "ndjson":
+        return json_lines(intake_lines(loaded))
+    return written(intake_document(loaded, run), form)
+
+
+# -- a run that was saved ----------------------------------------------------------------------------
+
+
+def _bring_run(request: Request, screen: Screen, path: Path, file: RunFile) -> int:
+    _say_what_it_is(file, path.name, screen)
     if request["dry_run"]:
         return Status.FINE
-    return _brought(Server(request["server"]), Path(names[0]), source.run_file, screen)
+    return _brought(Server(request["server"]), path, file, screen)
 
 
 def _say_what_it_is(file: RunFile, name: str, screen: Screen) -> None:

@@ -7,12 +7,12 @@ import os
 import urllib.error
 import urllib.parse
 import urllib.request
-import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from engine.input.scenario import parse_duration
+from kscope.program.asking.handing.sending import Form, Sent
 from kscope.program.asking.play.output import Output
 from kscope.program.asking.reading.kinds import Named
 from kscope.program.grammar import Request
@@ -23,6 +23,10 @@ API: Final = "api/v1/"
 _SECONDS: Final = 600
 _PIECE: Final = 1 << 20
 _MOST_SAID: Final = 64 * 1024
+
+
+def _unheard(sent: int, size: int) -> None:
+    """Nobody wants to know how much was sent."""
 
 
 class Server:
@@ -57,14 +61,13 @@ class Server:
         with self._open(asked) as answer:
             return json.loads(answer.read())
 
-    def upload(self, path: str, files: list[Path], fields: Mapping[str, str]) -> Any:
-        """Send files as a form does; the answer. Raises ProgramError, OSError."""
-        boundary = uuid.uuid4().hex
-        parts = [_field(name, value) for name, value in fields.items() if value]
-        parts += [_file(each) for each in files]
-        body = b"".join(b"--%s\r\n%s\r\n" % (boundary.encode(), part) for part in parts)
-        body += b"--%s--\r\n" % boundary.encode()
-        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+    def upload(
+        self, path: str, files: Sequence[Path], fields: Mapping[str, str], sent: Sent = _unheard
+    ) -> Any:
+        """Send files as a form does, piece by piece; the answer. Raises ProgramError, OSError."""
+        form = Form(files, fields)
+        headers = {"Content-Type": form.kind, "Content-Length": str(form.size)}
+        body = form.pieces(sent)
         asked = urllib.request.Request(self.address(API + path), body, headers, method="POST")
         with self._open(asked) as answer:
             return json.loads(answer.read())
@@ -101,19 +104,6 @@ def _refused(error: urllib.error.HTTPError) -> ProgramError:
     status = Status.UNSEEN if unseen else Status.WRONG_USE
     helps = ["say who asks: KSCOPE_TOKEN"] if error.code == 401 else []
     return ProgramError(str(message), places=problems, helps=helps, status=status)
-
-
-def _field(name: str, value: str) -> bytes:
-    return f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}'.encode()
-
-
-def _file(path: Path) -> bytes:
-    name = path.name.replace('"', "").replace("\r", "").replace("\n", "")
-    head = (
-        f'Content-Disposition: form-data; name="files"; filename="{name}"\r\n'
-        "Content-Type: application/octet-stream\r\n\r\n"
-    )
-    return head.encode() + path.read_bytes()
 
 
 def export_of_server(

@@ -42,7 +42,7 @@ from kscope.program.speech.words import counted, several
 
 STDIN = "-"
 # Commands that play what they read, and those that play a run that was saved.
-_PLAYED = ("simulate", "test", "export")
+_PLAYED = ("simulate", "test", "export", "import")
 _PLAY_RUNS = ("simulate", "export", "import")
 _HEAD = 200
 _MOST_NOTES = 5
@@ -99,7 +99,10 @@ def read(
     loaded = _loaded(request, screen, names)
     if not loaded.ok:
         raise unreadable_source(loaded, names, request.command)
-    _say_what_was_read(request, screen, loaded)
+    _refuse_strictly(request, loaded)
+    # What was read is the answer of an import, not a note beside it.
+    if request.command != "import":
+        _say_what_was_read(screen, loaded)
     if loaded.collection is not None:
         say_what_was_hidden(screen, loaded.collection, "")
     return Source(tuple(names), loaded)
@@ -180,7 +183,7 @@ def _loaded(request: Request, screen: Screen, names: Sequence[str]) -> LoadResul
     # What stands is asked about as it is now; what is played goes through its changes.
     watch = "recording" if request.command in _PLAYED else "newest"
     try:
-        options = IntakeOptions.read(_choices(request, watch), is_known_plugin)
+        options = IntakeOptions.read(choices(request, watch), is_known_plugin)
         for name in names:
             if name != STDIN and not Path(name).exists():
                 raise ProgramError(f"{name}: no such file or folder")
@@ -205,7 +208,7 @@ _FLAGS = {
 }
 
 
-def _choices(request: Request, watch: str) -> dict[str, str]:
+def choices(request: Request, watch: str) -> dict[str, str]:
     """What the flags choose, in the words of options.NAMES."""
     is_on = "on" if request["ignore-unknown-plugins"] else ""
     given = {name: request[flag] or "" for name, flag in _FLAGS.items()}
@@ -288,18 +291,28 @@ def _is_source(word: str) -> bool:
 # -- what is said of it ------------------------------------------------------------------------------
 
 
-def _say_what_was_read(request: Request, screen: Screen, loaded: LoadResult) -> None:
-    """Fields that are not known are a warning, or an error when that is asked for."""
-    apart = {*map(str, loaded.left_out), *loaded.unknown_fields}
-    told = [each for each in loaded.warnings if each not in apart]
-    if loaded.unknown_fields and request["strict"]:
+def _refuse_strictly(request: Request, loaded: LoadResult) -> None:
+    """What is a warning else is an error where that is asked for."""
+    if not request["strict"]:
+        return
+    if loaded.unknown_fields:
         raise unknown_fields(loaded)
-    if told and request["strict"]:
+    told = _warnings(loaded)
+    if told:
         raise ProgramError(
             f"{len(told):,} things in the files are not as they should be", places=told
         )
+
+
+def _warnings(loaded: LoadResult) -> list[str]:
+    """Those that stand in no list of their own."""
+    apart = {*map(str, loaded.left_out), *loaded.unknown_fields}
+    return [each for each in loaded.warnings if each not in apart]
+
+
+def _say_what_was_read(screen: Screen, loaded: LoadResult) -> None:
     warn_of_unknown_fields(screen, loaded)
-    for each in told:
+    for each in _warnings(loaded):
         screen.warning(each)
     for note in _notes(loaded):
         screen.note(note)

@@ -97,7 +97,6 @@ def test_an_unknown_ending_is_refused_as_designed(kscope: Program, tmp_path: Pat
             ["export", "run.kscope", DEMO, "x.csv"],
             "error: run.kscope is a run, which is played alone",
         ),
-        (["import", DEMO], f"error: {DEMO} is no run"),
     ],
 )
 def test_wrong_words_are_refused(

@@ -1,0 +1,1 @@
+"""`kscope import` and `kscope export`."""
