@@ -22,7 +22,7 @@ from kscope.runs.stream.routing import websocket_urlpatterns
 from scheduling.models import Node, Pod
 from tests.fuzz import samples
 from tests.fuzz.limits import Tally, numbers_of
-from tests.web.test_admin import opened
+from tests.web.admin.pages import FormReader, opened
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("runs_here")]
 
@@ -188,12 +188,15 @@ def _forms(site: Site, chance: Random) -> bool:
     """The admin's forms, with nonsense in their fields."""
     node = Node.objects.filter(run=site.run).first()
     assert node is not None
+    path, query = f"/admin/scheduling/node/{node.pk}/change/", ""
     form = opened(site.admin, node)
+    if chance.random() < 0.3:
+        path, query = "/admin/scheduling/pod/add/", f"?run={site.run.pk}"
+        form = FormReader(site.admin.get(path + query).content.decode()).fields
     for _ in range(chance.randint(1, 2)):
         nonsense = chance.choice((*TEXTS, json.dumps(chance.choice(samples.HOSTILE))))
         form[chance.choice([*form])] = nonsense.encode("utf-8", "replace").decode()
-    path = f"/admin/scheduling/node/{node.pk}/change/"
-    answer = site.admin.post(path, form)
+    answer = site.admin.post(path + query, form)
     site.run.refresh_from_db()
     assert site.run.status != Run.Status.FAILED, site.run.error
     return _checked(answer, path)

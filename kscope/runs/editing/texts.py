@@ -89,7 +89,7 @@ def changed(text: str, *, base: str, entity: str, profile: str) -> Asked:
         message = message.format(number=len(documents), object=entity)
         asked.problems.append(Remark(message=message))
     was, before = _read(base)
-    if was.problems or len(before) != 1:
+    if was.problems or len(before) != 1 or not isinstance(before[0].value, dict):
         message = gettext("what was edited cannot be read; open it again")
         asked.problems.append(Remark(message=message))
     if asked.problems:

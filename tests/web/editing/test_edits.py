@@ -74,6 +74,15 @@ def test_what_is_no_manifest_is_a_problem(text: str, line: int) -> None:
     assert asked.problems[0].line == pytest.approx(line, abs=1)
 
 
+@pytest.mark.parametrize("base", ["", "just words", "- a", "kind: [", f"{POD}---\n{POD}"])
+def test_base_that_is_no_manifest_is_told(base: str) -> None:
+    asked = changed(POD, base=base)
+    assert asked.commands == []
+    assert [problem.message for problem in asked.problems] == [
+        "what was edited cannot be read; open it again"
+    ]
+
+
 def test_only_what_was_changed_is_asked_for() -> None:
     asked = changed(POD.replace("name: edited", "name: edited\n  labels: {app: shop}"))
     patch = {"metadata": {"labels": {"app": "shop"}}}
