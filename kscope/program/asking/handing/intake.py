@@ -20,15 +20,18 @@ _MOST_ROWS: Final = 20
 
 def headline(loaded: LoadResult) -> str:
     """How many objects of how many files were read, and what is open."""
-    found = {name: _kinds(each) for name, each in loaded.files.items() if name != WANTED}
-    objects, read = (
-        sum(sum(each.values()) for each in found.values()),
-        sum(map(bool, found.values())),
-    )
-    all_files = len({*found, *(each.file for each in loaded.skipped)})
+    found = [_kinds(each) for each in _files_of(loaded).values()]
+    objects, read = sum(sum(each.values()) for each in found), sum(map(bool, found))
+    all_files = len({*_files_of(loaded), *(each.file for each in loaded.skipped)})
     files = counted(read, "file") if read == all_files else f"{read:,} of {all_files:,} files"
     was = "was" if objects == 1 else "were"
     return f"{counted(objects, 'object')} {was} read from {files}. {_what_is_open(loaded)}"
+
+
+def _files_of(loaded: LoadResult) -> dict[str, FileContents]:
+    """Those that somebody named; what was added to them stands apart."""
+    added = (WANTED, ASSUMED)
+    return {name: each for name, each in loaded.files.items() if name not in added}
 
 
 def _what_is_open(loaded: LoadResult) -> str:
@@ -69,7 +72,7 @@ def _files(loaded: LoadResult) -> list[tuple[str, str]]:
     return [
         (name, ", ".join(f"{count:,} {kind}" for kind, count in _kinds(contents).items()))
         for name, contents in loaded.files.items()
-        if _kinds(contents)
+        if name != ASSUMED and _kinds(contents)
     ]
 
 
@@ -133,7 +136,7 @@ def intake_document(loaded: LoadResult, run: Mapping[str, Any] | None) -> dict[s
         complete=not loaded.questions,
         files=[
             {"name": name, "documents": each.documents, "objects": dict(_kinds(each))}
-            for name, each in loaded.files.items()
+            for name, each in _files_of(loaded).items()
         ],
         sources=dict(loaded.sources),
         skipped=[
