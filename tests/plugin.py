@@ -8,6 +8,7 @@ by DATABASE_URL and REDIS_URL are used instead.
 import gc
 import os
 import shutil
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -52,6 +53,10 @@ class Servers:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+# A shell that starts the suite in the background has it ignore Ctrl-C, and so would all that tests
+# start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # Most tests act as whoever is at the machine; those of accounts ask for a login.
 os.environ.setdefault("KSCOPE_LOCAL", "1")
 # Connections that outlive a test would keep its database from being emptied.
