@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import tracemalloc
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -207,6 +208,18 @@ def test_events_without_data_keep_their_kind() -> None:
     assert [each["data"] for each in events] == [{"event": True}, None]
     [(_, heading)] = page.recorded("heading")
     assert heading["left_out"] == ["data"]
+
+
+def test_what_is_left_out_is_not_kept() -> None:
+    recording = Recording("run", without=frozenset({"data"}))
+    tracemalloc.start()
+    try:
+        for seq in range(1, 101):
+            recording.events([row(seq, data={"about": f"{seq}" * 20_000})])
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1_000_000
 
 
 def test_attempts_are_listed_with_or_without_evidence() -> None:

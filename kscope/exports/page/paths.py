@@ -33,7 +33,8 @@ class KeptRecord:
     def take(self, row: EventRow) -> None:
         """Go on with the next event."""
         place = len(self._rows)
-        self._rows.append(row)
+        # Nobody looks at the evidence; without it the file bounds what is kept, whatever is left out.
+        self._rows.append(row._replace(data=None))
         self._of_object.setdefault(row.object, []).append(place)
         self._of_kind.setdefault(row.kind, []).append(place)
 

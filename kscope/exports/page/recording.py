@@ -174,7 +174,8 @@ class Recording:
         text = _event(row, has_data="data" not in self._without)
         self._waiting.append(text)
         self._ats.append(row.at)
-        self._record.take(row)
+        if "why" not in self._without:
+            self._record.take(row)
         self._note_mark(row)
         self._since_frame += len(text)
         self._events_since_frame += 1
