@@ -97,10 +97,20 @@ export function pageAt(path) {
   for (const page of PAGES) {
     const found = page.path.exec(path);
     if (!found) continue;
-    const name = found[1] === undefined ? "" : found[1].split("/").map(decodeURIComponent).join("/");
+    const name = nameIn(found[1] ?? "");
+    if (name === null) continue;
     return {...page, title: page.title(name), root: page.root(name)};
   }
   return null;
+}
+
+/** The name of an object in a path; null where a % does not begin a sign. */
+function nameIn(text) {
+  try {
+    return text.split("/").map(decodeURIComponent).join("/");
+  } catch {
+    return null;
+  }
 }
 
 /** What a page that is not in the file is called; "" for one that does not exist at all. */

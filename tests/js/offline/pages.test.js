@@ -24,3 +24,9 @@ test("a page that is not in the file has a name", () => {
   assert.equal(nameElsewhere("/inside/scheduler/"), "Inside");
   assert.equal(nameElsewhere("/nothing/"), "");
 });
+
+test("a path that cannot be read is no page", () => {
+  assert.equal(pageAt("/pods/%/"), null);
+  assert.equal(pageAt("/nodes/%E0%A4%A/"), null);
+  assert.equal(nameElsewhere("/pods/%/"), "");
+});
