@@ -20,6 +20,7 @@ from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy
 
 from engine.objects.kinds import entity_id
+from kscope.runs.admin.links import is_number
 from kscope.runs.admin.outcomes import is_no_success, submit_one
 from kscope.runs.admin.yaml_fields import ManifestField, remark_text
 from kscope.runs.app_registry import registry
@@ -57,7 +58,7 @@ def _offered_runs(wanted: str) -> QuerySet[Run]:
     """The newest runs that can go on, and the one that is *wanted*."""
     newest = Run.objects.exclude(status=Run.Status.FAILED).order_by("-pk")
     offered = set(newest.values_list("pk", flat=True)[:_MOST_RUNS])
-    if wanted.isdecimal():
+    if is_number(wanted):
         offered.add(int(wanted))
     found = newest.filter(pk__in=offered).select_related("scenario")
     return found.defer("scenario__document")

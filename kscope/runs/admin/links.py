@@ -17,6 +17,8 @@ from kscope.runs.models import Command, EventRecord
 
 # So many events are shown behind that of a command.
 _FOLLOWING: Final = 50
+# So many digits are a number that the database can hold.
+_MOST_DIGITS: Final = 18
 # What has no row: a replica of a scheduler, the run itself.
 _WITHOUT_ROW: Final = ("scheduler", "run")
 
@@ -26,6 +28,11 @@ def seconds(nanoseconds: int | None) -> str:
     if nanoseconds is None:
         return ""
     return gettext("{seconds} s").format(seconds=f"{nanoseconds / 1e9:.3f}")
+
+
+def is_number(text: str) -> bool:
+    """Whether a part of an address can be the number of a row."""
+    return text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def list_address(model: Any, **filters: Any) -> str:

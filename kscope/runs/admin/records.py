@@ -10,7 +10,14 @@ from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, gettext_lazy
 
 from kscope.runs import services
-from kscope.runs.admin.links import command_link, event_link, following_link, object_link, seconds
+from kscope.runs.admin.links import (
+    command_link,
+    event_link,
+    following_link,
+    is_number,
+    object_link,
+    seconds,
+)
 from kscope.runs.models import Checkpoint, Command, EventRecord, Run, Scenario
 
 
@@ -153,7 +160,7 @@ class EventRecordAdmin(ReadOnlyAdmin):
     ) -> EventRecord | None:
         """By run and seq: the view's own key would be compared with that of every event."""
         run, _, seq = object_id.partition("-")
-        if not (run.isdecimal() and seq.isdecimal()):
+        if not (is_number(run) and is_number(seq)):
             return None
         return self.get_queryset(request).filter(run_id=int(run), seq=int(seq)).first()
 

@@ -81,6 +81,12 @@ def test_run_and_kind_are_asked_for_first(admin: Client, driven: Run) -> None:
     assert 'name="manifest"' not in page
 
 
+@pytest.mark.parametrize("run", ["9" * 20, "9" * 5000, "nothing"])
+def test_run_that_is_not_there_is_told(admin: Client, driven: Run, run: str) -> None:
+    page = admin.get(f"/admin/runs/otherobject/add/?run={run}").content.decode()
+    assert "That choice is not one of the available choices." in page
+
+
 def test_list_of_one_run_leads_to_its_text(admin: Client, driven: Run) -> None:
     page = admin.get(f"/admin/scheduling/node/?run__id__exact={driven.pk}").content.decode()
     found = re.search(r'href="(/admin/scheduling/node/add/[?][^"]*)"', page)

@@ -52,7 +52,13 @@ def test_an_event_leads_to_its_cause(admin: Client, driven: Run) -> None:
     assert EventRecord.objects.get(run=driven, seq=caused.cause).kind in cause
 
 
-@pytest.mark.parametrize("key", ["nothing", "1", "1-", "-1", "9999-1", "1-99999999"])
+# More digits than Python reads as a number, and than the database holds.
+LONG = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "key", ["nothing", "1", "1-", "-1", "9999-1", "1-99999999", f"{LONG}-1", f"1-{LONG}"]
+)
 def test_event_that_is_not_there_is_told(admin: Client, driven: Run, key: str) -> None:
     answer = admin.get(f"/admin/runs/eventrecord/{key}/change/", follow=True)
     assert "exist. Perhaps it was deleted?" in unescape(answer.content.decode())
