@@ -122,6 +122,8 @@ RESTARTABLE: Final = (
     "csi-attacher",
 )
 _CHANCES: Final = 1_000_000
+# More never happens in a run; what is beyond 64 bits a database gives back as another number.
+MOST_TIMES: Final = 2**31 - 1
 
 
 class Wrong(NamedTuple):
@@ -195,8 +197,8 @@ def _check_fields(kind: str, given: Mapping[str, Any]) -> Wrong | None:
 
 def _check_amounts(given: Mapping[str, Any]) -> Wrong | None:
     times, probability = given.get("times", 1), given.get("probability", 0)
-    if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-        return Wrong("times", times, "expected a number from 1 on")
+    if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MOST_TIMES:
+        return Wrong("times", times, f"expected a number from 1 to {MOST_TIMES}")
     if isinstance(probability, bool) or not isinstance(probability, int | float):
         return Wrong("probability", probability, "expected a number from 0 to 1")
     if not 0 <= probability <= 1:

@@ -14,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
-from engine.api_server.store.faults import DRIVER_CALLS
+from engine.api_server.store.faults import DRIVER_CALLS, MOST_TIMES
 from kscope.runs.admin.list_actions import Chosen, ListAction, NothingMore
 from kscope.runs.admin.outcomes import Body
 from kscope.runs.models import ProjectedObject
@@ -66,7 +66,10 @@ class FaultAction:
             fields[_ASKED] = forms.CharField(label=cast("Any", self.asks))
         if self.counts:
             fields[_TIMES] = forms.IntegerField(
-                min_value=1, initial=1, label=gettext_lazy("How often it fails")
+                min_value=1,
+                max_value=MOST_TIMES,
+                initial=1,
+                label=gettext_lazy("How often it fails"),
             )
         return type("FaultForm", (NothingMore,), fields)
 

@@ -208,3 +208,12 @@ def test_run_of_another_version_is_left_alone(
     assert "From event 5 on" in told(page)[0]
     assert FormReader(page).fields["labels"] == "typed: here"
     assert commands(driven) == []
+
+
+def test_a_number_beyond_64_bits_stops_no_run(admin: Client, driven: Run) -> None:
+    times = str(10**30)
+    page = chosen(admin, driven, "fail_attach", *nodes(driven), confirmed="1", times=times)
+    assert "Ensure this value is less than or equal to 2147483647." in page
+    assert commands(driven) == []
+    driven.refresh_from_db()
+    assert driven.status != Run.Status.FAILED
