@@ -1,6 +1,6 @@
 import {html} from "../../lib/html.js";
 import {gettext, labelled} from "../../lib/words.js";
-import {mayGoOn, progress, tally} from "../../model/lesson/reading.js";
+import {mayGoOn, momentShown, progress, tally} from "../../model/lesson/reading.js";
 import {parseId} from "../../model/shared/format.js";
 import {Mark} from "../shared/mark.js";
 import {PlainWords, Words} from "./words.js";
@@ -59,16 +59,19 @@ function Head({reader, lesson}) {
 function More({reader}) {
   const {page, select} = reader.current;
   const session = reader.session.value;
-  if (!page || !session || reader.lesson.value.moments === null) return null;
+  const {moments} = reader.lesson.value;
+  if (!page || !session || moments === null) return null;
+  // The run is on its way to the moment of the step.
+  const at = {seq: session.keptSeq.value ?? moments[momentShown(reader.current, reader.answer)]?.seq ?? null};
   const link = (href, words) => html`<p class="elsewhere small"><a href=${href}>${words}</a></p>`;
   // The page of the object that is looked at.
   if (page === "pod")
     return link(
-      session.hrefOf(select),
+      session.hrefOf(select, at),
       gettext("See this instant on the page of {name}", {name: parseId(select).name}),
     );
   const [address, name] = PAGES[page];
-  return link(session.href(address), gettext("See this instant on the page {name}", {name}));
+  return link(session.href(address, at), gettext("See this instant on the page {name}", {name}));
 }
 
 function Question({reader, ask}) {
