@@ -63,16 +63,24 @@ def submit_many(
         submit_one(request, row.run, row.key, body)
         return
     submitted: list[Command] = []
+    # A fault names its object in its own words, so what was chosen names it in the message.
+    entities: dict[int, str] = {}
     invalid: list[Refusal] = []
     for _, group in groupby(sorted(wanted, key=_run_of), key=_run_of):
         objects = list(group)
-        bodies = [body for _, each in objects for body in each]
+        pairs = [(row.entity, body) for row, each in objects for body in each]
         run = objects[0][0].run
         try:
-            submitted += services.commands_submit(run=run, bodies=bodies)
+            given = services.commands_submit(run=run, bodies=[body for _, body in pairs])
         except ApplicationError as problem:
             invalid.append(Refusal(str(run), problem.message))
-    _tell_many(request, action, services.commands_wait(commands=submitted), invalid)
+            continue
+        submitted += given
+        entities |= {each.pk: entity for each, (entity, _) in zip(given, pairs, strict=True)}
+    commands = services.commands_wait(commands=submitted)
+    rejected = (each for each in commands if each.status == Command.Status.REJECTED)
+    refused = [*invalid, *(Refusal(entities[each.pk], each.reason) for each in rejected)]
+    _tell_many(request, action, commands, refused)
 
 
 def _run_of(wanted: tuple[ProjectedObject, Sequence[Body]]) -> int:
@@ -103,13 +111,11 @@ def _tell_many(
     request: HttpRequest,
     action: str | Promise,
     commands: Sequence[Command],
-    invalid: Sequence[Refusal],
+    refused: Sequence[Refusal],
 ) -> None:
     """One message: how many commands were sent, how many wait, and which were refused and why."""
     by_status = _by_status(commands)
-    rejected = by_status.get(Command.Status.REJECTED, [])
     waiting = len(by_status.get(Command.Status.PENDING, []))
-    refused = [*invalid, *(Refusal(each.object, each.reason) for each in rejected)]
     level = messages.ERROR if refused else messages.WARNING if waiting else messages.SUCCESS
     applied = len(by_status.get(Command.Status.APPLIED, []))
     told = [_sent_words(action, len(commands), applied)]

@@ -210,6 +210,15 @@ def test_run_of_another_version_is_left_alone(
     assert commands(driven) == []
 
 
+def test_refused_faults_name_their_objects(admin: Client, driven: Run) -> None:
+    fields = {"confirmed": "1", "asked": "ebs.csi.aws.com"}
+    page = chosen(admin, driven, "unregister", *nodes(driven), **fields)
+    assert told(page) == [
+        "Unregister a driver there: 2 commands were sent, 0 applied. 2 were refused: "
+        'node/n1 (NotFound: CSINode "n1" not found), node/n2 (NotFound: CSINode "n2" not found).'
+    ]
+
+
 def test_a_number_beyond_64_bits_stops_no_run(admin: Client, driven: Run) -> None:
     times = str(10**30)
     page = chosen(admin, driven, "fail_attach", *nodes(driven), confirmed="1", times=times)
