@@ -5,6 +5,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -25,6 +26,13 @@ def test_each_format_comes_with_its_type(client: Client, driven: Run, name: str)
     assert answer.headers["Content-Type"] == FORMATS[name].media_type
     assert answer.headers["Content-Disposition"].endswith(f'-{driven.pk}{FORMATS[name].ending}"')
     assert int(answer.headers["Content-Length"]) == len(exported(client, driven, query)) > 0
+
+
+def test_a_name_of_any_letters_is_saved(client: Client, driven: Run) -> None:
+    Run.objects.filter(pk=driven.pk).update(name="日本 " + "ü" * 190)
+    answer = client.get(f"/api/v1/runs/{driven.pk}/export/?format=html")
+    way, _, name = answer.headers["Content-Disposition"].partition("; filename*=utf-8''")
+    assert (way, unquote(name)) == ("attachment", f"日本-{'ü' * 47}-{driven.pk}.html")
 
 
 def test_events_end_at_the_event_named(client: Client, driven: Run) -> None:

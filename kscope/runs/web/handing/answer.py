@@ -11,6 +11,7 @@ from typing import Self
 
 from asgiref.sync import sync_to_async
 from django.http import HttpResponse
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 
 from kscope.exports.registry import FORMATS
@@ -23,6 +24,8 @@ from kscope.runs.web.answers import EngineParts, refused
 from kscope.runs.web.handing.making import Wanted, export_made
 
 _PIECE = 256 * 1024
+# File systems take 255 bytes, and a letter may have four.
+_MOST_OF_NAME = 50
 # For each part of an export, and until an engine process is free.
 _SECONDS, _PATIENCE_SECONDS = 120.0, 120.0
 
@@ -40,9 +43,7 @@ class ExportAnswer(EngineParts):
         )
         form = FORMATS[wanted.format]
         self.headers["Content-Type"] = form.media_type
-        # A name may hold what a header may not.
-        name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{run.pk}{form.ending}")
-        self.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        self.headers["Content-Disposition"] = _saved_as(run, form.ending)
         del self.headers["X-Accel-Buffering"]
 
     async def begin(self, asker: str) -> HttpResponse | Self:
@@ -69,6 +70,13 @@ class ExportAnswer(EngineParts):
         super().close()
         if self._release is not None:
             self._release()
+
+
+def _saved_as(run: Run, ending: str) -> str:
+    """The header with the name of the file, which may hold what a header may not."""
+    name = re.sub(r"[^\w.-]+", "-", run.name[:_MOST_OF_NAME])
+    header = content_disposition_header(as_attachment=True, filename=f"{name}-{run.pk}{ending}")
+    return header or "attachment"
 
 
 async def _pieces(opened: int) -> AsyncGenerator[bytes]:
