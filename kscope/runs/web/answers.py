@@ -1,6 +1,7 @@
 """Views whose answer is computed beside the web process."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable
 from functools import wraps
 from typing import Any, Self
@@ -10,6 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import close_old_connections, connection
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header
 
 from kscope.runs import aside
 from kscope.runs.aside import Question
@@ -20,6 +22,15 @@ from kscope.runs.web.rest import RestView
 # Content and its type, of the JSON text that an engine process gave.
 Show = Callable[[bytes], tuple[bytes | str, str]]
 JSON, JSON_LINES = "application/json", "application/x-ndjson"
+# File systems take 255 bytes for a name, and a letter may have four.
+_MOST_OF_NAME = 50
+
+
+def saved_as(name: str, ending: str) -> str:
+    """The header Content-Disposition of a file to keep; *name* may hold what a header may not."""
+    kept = re.sub(r"[^\w.-]+", "-", name[:_MOST_OF_NAME])
+    header = content_disposition_header(as_attachment=True, filename=f"{kept}{ending}")
+    return header or "attachment"
 
 
 def _as_it_is(text: bytes) -> tuple[bytes, str]:

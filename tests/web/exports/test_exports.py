@@ -28,11 +28,17 @@ def test_each_format_comes_with_its_type(client: Client, driven: Run, name: str)
     assert int(answer.headers["Content-Length"]) == len(exported(client, driven, query)) > 0
 
 
-def test_a_name_of_any_letters_is_saved(client: Client, driven: Run) -> None:
+@pytest.mark.parametrize(
+    ("path", "ending"),
+    [("export/?format=html", ".html"), ("events/export/?format=csv", "-events.csv")],
+)
+def test_a_name_of_any_letters_is_saved(
+    client: Client, driven: Run, path: str, ending: str
+) -> None:
     Run.objects.filter(pk=driven.pk).update(name="日本 " + "ü" * 190)
-    answer = client.get(f"/api/v1/runs/{driven.pk}/export/?format=html")
+    answer = client.get(f"/api/v1/runs/{driven.pk}/{path}")
     way, _, name = answer.headers["Content-Disposition"].partition("; filename*=utf-8''")
-    assert (way, unquote(name)) == ("attachment", f"日本-{'ü' * 47}-{driven.pk}.html")
+    assert (way, unquote(name)) == ("attachment", f"日本-{'ü' * 47}-{driven.pk}{ending}")
 
 
 def test_events_end_at_the_event_named(client: Client, driven: Run) -> None:

@@ -1,7 +1,6 @@
 """What a run recorded: its state at an instant, its events, objects, differences and statistics."""
 
 import json
-import re
 from typing import Any
 
 import orjson
@@ -26,7 +25,7 @@ from kscope.runs.hidden_values import without_hidden
 from kscope.runs.manifest_edits import without_managers
 from kscope.runs.stream.counters import run_counters
 from kscope.runs.stream.export import CONTENT_TYPES, event_json, event_lines, event_query
-from kscope.runs.web.answers import EngineAnswer, EngineView
+from kscope.runs.web.answers import EngineAnswer, EngineView, saved_as
 from kscope.runs.web.contract.answer_schema import answer_class, answer_schema
 from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.media import ExportRenderer, accepting
@@ -188,9 +187,7 @@ class EventExport(RestView):
         sql = event_query(run, wanted, descending=is_descending, limit=limit)
         lines = event_lines(sql, form, requests_at_once.asker())
         response = StreamingHttpResponse(lines, content_type=CONTENT_TYPES[form])
-        # A name may hold what a header may not.
-        name = re.sub(r"[^\w.-]+", "-", f"{run.name}-{run.pk}-events.{form}")
-        response["Content-Disposition"] = f'attachment; filename="{name}"'
+        response["Content-Disposition"] = saved_as(run.name, f"-{run.pk}-events.{form}")
         return response
 
 

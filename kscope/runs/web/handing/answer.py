@@ -1,7 +1,6 @@
 """The response with an export, which waits until it is whole."""
 
 import os
-import re
 import weakref
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import asdict, replace
@@ -11,7 +10,6 @@ from typing import Self
 
 from asgiref.sync import sync_to_async
 from django.http import HttpResponse
-from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 
 from kscope.exports.registry import FORMATS
@@ -20,12 +18,10 @@ from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
 from kscope.runs.selectors import check_seq, run_seq_at
-from kscope.runs.web.answers import EngineParts, refused
+from kscope.runs.web.answers import EngineParts, refused, saved_as
 from kscope.runs.web.handing.making import Wanted, export_made
 
 _PIECE = 256 * 1024
-# File systems take 255 bytes, and a letter may have four.
-_MOST_OF_NAME = 50
 # For each part of an export, and until an engine process is free.
 _SECONDS, _PATIENCE_SECONDS = 120.0, 120.0
 
@@ -43,7 +39,7 @@ class ExportAnswer(EngineParts):
         )
         form = FORMATS[wanted.format]
         self.headers["Content-Type"] = form.media_type
-        self.headers["Content-Disposition"] = _saved_as(run, form.ending)
+        self.headers["Content-Disposition"] = saved_as(run.name, f"-{run.pk}{form.ending}")
         del self.headers["X-Accel-Buffering"]
 
     async def begin(self, asker: str) -> HttpResponse | Self:
@@ -70,13 +66,6 @@ class ExportAnswer(EngineParts):
         super().close()
         if self._release is not None:
             self._release()
-
-
-def _saved_as(run: Run, ending: str) -> str:
-    """The header with the name of the file, which may hold what a header may not."""
-    name = re.sub(r"[^\w.-]+", "-", run.name[:_MOST_OF_NAME])
-    header = content_disposition_header(as_attachment=True, filename=f"{name}-{run.pk}{ending}")
-    return header or "attachment"
 
 
 async def _pieces(opened: int) -> AsyncGenerator[bytes]:
