@@ -176,7 +176,7 @@ def test_a_run_is_in_step_with_the_cluster(
 ) -> None:
     _, kubeconfig = through(growing)
     server = growing.page.partition("/runs/")[0]
-    with following(tmp_path, kubeconfig, "--server", server) as found:
+    with following(tmp_path, kubeconfig, "-A", "--server", server) as found:
         wait_for(lambda: "is in step" in found.err)
         number = int(found.err.partition("run ")[2].partition(" ")[0])
         _core(growing).create_namespaced_pod("shop", _small_pod("small"))
@@ -218,7 +218,7 @@ def test_a_fork_holds_the_cluster_of_its_instant(
     growing: Cluster, through: Through, tmp_path: Path, kscope: Program
 ) -> None:
     _, kubeconfig = through(growing)
-    with following(tmp_path, kubeconfig, "--fork", "now.tar.gz") as found:
+    with following(tmp_path, kubeconfig, "-A", "--fork", "now.tar.gz") as found:
         wait_for(lambda: "kill -USR1" in found.err)
         _core(growing).create_namespaced_pod("shop", _small_pod("small"))
         growing.advance(3)
