@@ -17,7 +17,7 @@ from kscope.static_files.one_file import (
     esbuild_package,
 )
 
-ROOM = Path(__file__).resolve().parents[2]
+ROOM = Path(__file__).resolve().parents[3]
 MODULES = ROOM / "node_modules"
 ESBUILD = MODULES / esbuild_package() / esbuild_binary(esbuild_package())
 

@@ -1,0 +1,1 @@
+"""What browsers load: modules, typefaces, and the page that plays offline."""
