@@ -73,6 +73,12 @@ class Api:
         return answers[0]
 
 
+def command_in(answer: dict[str, Any]) -> dict[str, Any]:
+    """The command of an answer; a refusal names the one that was rejected."""
+    found: dict[str, Any] = answer.get("command", answer)
+    return found
+
+
 class Commander(threading.Thread):
     """Sends its commands at their times, each once, and notes what it is told."""
 
@@ -98,8 +104,7 @@ class Commander(threading.Thread):
         except (OSError, ValueError):
             self.found[run].unanswered += 1
             return
-        # A refusal names the command that was rejected.
-        command = answer.get("command", answer)
+        command = command_in(answer)
         if "id" in command:
             self.found[run].answers[command["id"]] = command
         elif status == 504:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.clients import Api
+from tests.chaos.clients import Api, command_in
 from tests.chaos.episode import Episode
 from tests.chaos.judge import Evidence, judge
 from tests.chaos.plan import is_embedded, plan_of
@@ -55,7 +55,8 @@ def test_acknowledged_commands_survive_a_database_crash(embedded: Tree) -> None:
     def is_acknowledged() -> bool:
         with contextlib.suppress(OSError):
             answer = api.ask(f"runs/{run}/commands/", {"verb": "delete", "object": "node/no"})[1]
-            acknowledged.extend([answer["id"]] if "id" in answer else [])
+            command = command_in(answer)
+            acknowledged.extend([command["id"]] if "id" in command else [])
         return bool(acknowledged)
 
     for _ in range(3):
