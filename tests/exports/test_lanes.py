@@ -1,7 +1,6 @@
 """The file that plays offline lays out the lanes of the timeline as the engine does."""
 
 import random
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from engine.run_file.writing import event_line
 from kscope.exports.page.lanes import Lanes
 from kscope.exports.page.paths import KeptRecord, paths_at_end
 from tests.exports.plays import DEMOS, Played, played
+from tests.node import answers_of
 
 IN_THE_FILE = Path(__file__).with_name("in_the_file.js")
 QUESTIONS = 40
@@ -85,11 +85,10 @@ def test_file_and_engine_lay_out_equal_lanes(name: str) -> None:
         "paths": paths,
         "events": [orjson.loads(event_line(row)) for row in run.rows],
     }
-    lines = b"\n".join(map(orjson.dumps, [first, *questions]))
-    done = subprocess.run(["node", IN_THE_FILE], input=lines, capture_output=True, check=True)
+    laid_out = answers_of(IN_THE_FILE, [first, *questions])
     assert any(each["asked"]["pod"] for each in questions)
-    for each, line in zip(questions, done.stdout.splitlines(), strict=True):
-        assert orjson.loads(line) == by_the_engine(trace, record, end, each), each
+    for each, found in zip(questions, laid_out, strict=True):
+        assert found == by_the_engine(trace, record, end, each), each
 
 
 def test_paths_have_stages_and_arrows() -> None:

@@ -1,6 +1,7 @@
 """The program as a process: closed pipes, Ctrl-C, a taken port, shells."""
 
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -16,7 +17,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def _piped(line: str) -> subprocess.CompletedProcess[str]:
-    command = line.replace("kscope ", f"{sys.executable} -m kscope.program ")
+    command = line.replace("kscope ", f"{shlex.quote(sys.executable)} -m kscope.program ")
     return subprocess.run(
         ["bash", "-c", command],
         cwd=DATA,
@@ -36,7 +37,7 @@ def test_a_closed_pipe_keeps_the_status() -> None:
 def test_a_closed_pipe_ends_a_timeline() -> None:
     file = SCENARIOS / "checkout-surge.yaml"
     done = _piped(
-        f'kscope simulate {file} -o ndjson | head -1 | cut -c1-9; echo "${{PIPESTATUS[0]}}"'
+        f'kscope simulate {shlex.quote(str(file))} -o ndjson | head -1 | cut -c1-9; echo "${{PIPESTATUS[0]}}"'
     )
     assert (done.stdout, done.stderr) == ('{"seq":1,\n0\n', "")
 

@@ -1,9 +1,12 @@
 """The commands of docs/rest.md run, in their order, as they are written."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from kscope.accounts.access import Role, Scope
 from kscope.accounts.services import account_create, token_create
@@ -14,6 +17,7 @@ from tests.docs.examples import runnable
 WRITTEN_FOR = "http://localhost:8000"
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
 def test_every_command_of_the_document_runs(address: str, settings: Any, tmp_path: Path) -> None:
     settings.LOGIN_REQUIRED = True
     user, _ = account_create(name="eva", role=Role.EDITOR, password="a long enough phrase")

@@ -44,9 +44,11 @@ def packed() -> Iterator[tuple[Path, bytes]]:
 
 
 def exports() -> Iterator[tuple[Path, bytes]]:
-    """The run of the scenario in every format, as the program writes it."""
+    """The run of the scenario in every format, as the program writes it; not the page, which is built."""
     with tempfile.TemporaryDirectory() as folder:
         for each in FORMATS.values():
+            if each.of == "page":
+                continue
             path = Path(folder, f"run{each.ending}")
             pod = [OF_POD] if each.of_pod else []
             _kscope("export", SCENARIO.name, *pod, str(path))

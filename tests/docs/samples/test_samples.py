@@ -70,7 +70,8 @@ def test_the_page_links_every_sample() -> None:
 def test_a_test_reads_every_sample() -> None:
     assert {path.name for path in READ.iterdir()} == {*INTAKE, *CONFIGURATIONS}
     assert {path.name for path in WRITTEN.iterdir()} == {*READERS, "run.kscope"}
-    assert {f"run{each.ending}" for each in FORMATS.values()} < {*READERS, "run.kscope"}
+    exports = [each for each in FORMATS.values() if each.of != "page"]
+    assert {f"run{each.ending}" for each in exports} < {*READERS, "run.kscope"}
 
 
 @pytest.mark.parametrize("name", INTAKE)
@@ -146,7 +147,7 @@ def _csv(path: Path) -> bool:
 
 
 def _parquet(path: Path) -> bool:
-    found = duckdb.sql(f"SELECT kind FROM '{path}' ORDER BY seq").fetchall()
+    found = duckdb.read_parquet(str(path)).order("seq").project("kind").fetchall()
     return _evicts([kind for (kind,) in found])
 
 

@@ -1,16 +1,15 @@
 """The server sorts and filters by the states that pages show."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kscope.runs.rows.sheet import Sheet
 from kscope.runs.rows.table import Wanted
+from tests.node import answers_of
 from tests.properties.examples import examples
 from tests.web.rows.histories import history, state_after
 
@@ -22,9 +21,7 @@ LISTS = ("pods", "nodes", "volumes")
 
 def in_pages(states: list[dict[str, Any]]) -> list[dict[str, str]]:
     """What pages say of these states."""
-    lines = b"\n".join(orjson.dumps(state) for state in states)
-    done = subprocess.run(["node", str(IN_PAGES)], input=lines, capture_output=True, check=True)
-    return [orjson.loads(line) for line in done.stdout.splitlines()]
+    return answers_of(IN_PAGES, states)
 
 
 def in_lists(at: int, state: dict[str, Any]) -> dict[str, str]:

@@ -1,16 +1,15 @@
 """The file that plays offline makes the same windows of rows as the server."""
 
 import random
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kscope.runs.rows.sheet import SORTS, Sheet
 from kscope.runs.rows.table import Wanted
+from tests.node import answers_of
 from tests.properties.examples import examples
 from tests.web.rows.histories import history, state_after
 
@@ -19,9 +18,7 @@ EVENTS, QUESTIONS = 150, 60
 
 
 def in_the_file(asked: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    lines = b"\n".join(orjson.dumps(each) for each in asked)
-    done = subprocess.run(["node", IN_THE_FILE], input=lines, capture_output=True, check=True)
-    return [orjson.loads(line) for line in done.stdout.splitlines()]
+    return answers_of(IN_THE_FILE, asked)
 
 
 def on_the_server(asked: dict[str, Any]) -> dict[str, Any]:
