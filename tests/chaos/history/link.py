@@ -55,8 +55,10 @@ class Link:
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """Send it once; NOTHING where the connection breaks, UNSENT where there is none."""
         try:
-            with closing(self._sent(method, path, body, headers)) as connection:
-                answer = connection.getresponse()
+            with (
+                closing(self._sent(method, path, body, headers)) as connection,
+                connection.getresponse() as answer,
+            ):
                 found = json.loads(answer.read())
                 after = answer.getheader("Retry-After")
                 return Answer(answer.status, int(after) if after else None, found)
