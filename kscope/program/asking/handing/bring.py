@@ -23,8 +23,6 @@ from kscope.program.speech.words import size_words
 
 _PATIENCE_SECONDS: Final = 60.0
 _BETWEEN_SECONDS: Final = 0.3
-# How a watch is read where a run is made of it.
-_WATCH: Final = "recording"
 
 
 def answer_import(request: Request, screen: Screen) -> int:
@@ -58,7 +56,7 @@ def _bring_files(
         screen.progress(f"sending  {size_words(done)} of {size_words(size)}")
 
     with as_files(names, stdin) as files:
-        scenario = server.upload("scenarios/", files, choices(request, _WATCH), sent)
+        scenario = server.upload("scenarios/", files, choices(request), sent)
     profile = single_profile(request)
     wanted = {"scenario": scenario["id"]} | ({"profile": profile} if profile else {})
     run = server.send("runs/", wanted)

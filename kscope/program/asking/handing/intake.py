@@ -129,7 +129,6 @@ def _name(found: LoadedObject) -> str:
 
 def intake_document(loaded: LoadResult, run: Mapping[str, Any] | None) -> dict[str, Any]:
     """The answer as a document; *run* is what a kscope made of it, None where none was asked."""
-    told = loaded.to_report()
     return document(
         "Intake",
         headline=headline(loaded),
@@ -149,7 +148,7 @@ def intake_document(loaded: LoadResult, run: Mapping[str, Any] | None) -> dict[s
         ],
         misspelled_fields=list(loaded.unknown_fields),
         placeholders=[each.to_dict() for each in loaded.placeholders],
-        questions=told["questions"],
+        questions=[each.to_dict() for each in loaded.questions],
         run=dict(run) if run else None,
     )
 

@@ -180,10 +180,8 @@ def _read_context(
 
 
 def _loaded(request: Request, screen: Screen, names: Sequence[str]) -> LoadResult:
-    # What stands is asked about as it is now; what is played goes through its changes.
-    watch = "recording" if request.command in _PLAYED else "newest"
     try:
-        options = IntakeOptions.read(choices(request, watch), is_known_plugin)
+        options = IntakeOptions.read(choices(request), is_known_plugin)
         for name in names:
             if name != STDIN and not Path(name).exists():
                 raise ProgramError(f"{name}: no such file or folder")
@@ -208,8 +206,10 @@ _FLAGS = {
 }
 
 
-def choices(request: Request, watch: str) -> dict[str, str]:
+def choices(request: Request) -> dict[str, str]:
     """What the flags choose, in the words of options.NAMES."""
+    # What stands is asked about as it is now; what is played goes through its changes.
+    watch = "recording" if request.command in _PLAYED else "newest"
     is_on = "on" if request["ignore-unknown-plugins"] else ""
     given = {name: request[flag] or "" for name, flag in _FLAGS.items()}
     words = {
