@@ -52,7 +52,7 @@ Link = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 async def connected(port: int, *pieces: bytes) -> Link:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.writelines(pieces)
+    writer.write(b"".join(pieces))  # Python 3.13 never closes after an empty piece
     return reader, writer
 
 
