@@ -66,16 +66,16 @@ soak: setup-dev ## 200 such episodes; SOAK_ARGS="--episodes 50 --seed 7" for oth
 	@$(PY) -m tests.chaos.soak $(SOAK_ARGS)
 
 explore: setup-dev ## all random worlds of tests; the properties on new examples; EXPLORE_SEEDS="7 8"
-	@failed=""; KSCOPE_EXPLORE=1 $(PY) -m pytest -q -n 2 \
+	@failed=""; KSCOPE_EXPLORE=1 $(PY) -m pytest --timeout=0 -q -n 2 \
 	    $$(grep -rl --include="test_*.py" "^from tests.samples import" tests) || failed=" (worlds)"; \
 	for seed in $(EXPLORE_SEEDS); do echo "== seed $$seed"; \
-	    $(PY) -m pytest -q -n 2 tests/properties --hypothesis-profile=new --hypothesis-seed=$$seed \
+	    $(PY) -m pytest --timeout=0 -q -n 2 tests/properties --hypothesis-profile=new --hypothesis-seed=$$seed \
 	    || failed="$$failed $$seed"; done; \
 	    test -z "$$failed" || { echo "failed with EXPLORE_SEEDS=\"$$failed\""; exit 1; }
 
 fuzz: setup-dev ## 20,000 broken inputs of each kind; FUZZ_KIND, FUZZ_FIRST and FUZZ_COUNT choose some
 	@FUZZ_COUNT=$${FUZZ_COUNT:-20000} FUZZ_SECONDS=$${FUZZ_SECONDS:-7200} \
-	    $(PY) -m pytest -n 2 -rP --show-capture=stdout tests/fuzz
+	    $(PY) -m pytest --timeout=0 -n 2 -rP --show-capture=stdout tests/fuzz
 
 words: setup-dev ## collect the words of pages into the catalogues of kscope/locale
 	$(PY) .ci/words.py
