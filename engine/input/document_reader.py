@@ -14,7 +14,7 @@ from engine.input.lessons.loading import LoadedLessons, is_lesson
 from engine.input.load_result import LoadResult, Manifest, Origin
 from engine.input.scenario import parse_header, parse_recording, with_ends
 from engine.input.sources.bundles import base_of
-from engine.input.sources.foreign import Skipped, foreign_reason
+from engine.input.sources.foreign import DISCOVERY, Skipped, foreign_reason
 from engine.kernel.sentences import say
 from engine.objects.documents import Document, Path
 from engine.objects.values.shown import shown
@@ -92,8 +92,7 @@ class DocumentReader:
             self.perf.append(PerfFile(spot.origin, raw))
             return
         base = base_of(spot.file) if spot.is_found else {}
-        is_typed = all(isinstance(each, dict) and (base or "kind" in each) for each in raw)
-        if raw and is_typed:
+        if raw and all(_is_typed(each, spot) or (base and isinstance(each, dict)) for each in raw):
             for index, item in enumerate(raw):
                 self.item(item, (index,), base, spot, report)
         elif spot.is_found:
@@ -106,7 +105,7 @@ class DocumentReader:
         if kind is None and "steps" in manifest and "initial" in manifest:
             self._scenario(manifest, (), report, recording=True)
             self._items(document, "initial", spot, report, {})
-        elif kind is None and any(isinstance(manifest.get(key), list) for key in _SNAPSHOT):
+        elif kind is None and _is_snapshot(manifest):
             for key, (item_kind, version) in _SNAPSHOT.items():
                 self._items(document, key, spot, report, {"apiVersion": version, "kind": item_kind})
             self._snapshot_configuration(spot, manifest.get(_CONFIGURATION), report)
@@ -122,6 +121,9 @@ class DocumentReader:
             self._configuration(manifest, (), spot.origin, report)
         elif why := foreign_reason(spot.file, manifest):
             self._skip(spot, why)
+        elif spot.is_found and kind is None and isinstance(items := manifest.get("items"), list):
+            # A list as Go writes it: without what it is a list of.
+            self._bare_list(cast("list[Any]", items), document, spot, report)
         else:
             self.collected.take(manifest, (), spot.origin, report, is_lenient=spot.is_found)
 
@@ -228,6 +230,22 @@ class DocumentReader:
                         check(item, (*where, number), report)
                 else:
                     check(body, where, report)
+
+
+def _is_typed(item: Any, spot: Spot) -> bool:
+    """Whether an item of a list says what it is; what nobody has named may be anything."""
+    if not isinstance(item, dict) or "kind" not in item:
+        return False
+    found = cast("Manifest", item)
+    return not spot.is_found or ("apiVersion" in found and found["kind"] not in DISCOVERY)
+
+
+def _is_snapshot(manifest: Manifest) -> bool:
+    """Whether this has the lists of a snapshot. The statistics of a kubelet have one of pods, too."""
+    found = [manifest[key] for key in _SNAPSHOT if isinstance(manifest.get(key), list)]
+    items = [item for each in cast("list[list[Any]]", found) for item in each]
+    is_of_objects = any(isinstance(item, dict) and "metadata" in item for item in items)
+    return bool(found) and (is_of_objects or not items)
 
 
 def item_base(kind: str, manifest: Manifest) -> Manifest:

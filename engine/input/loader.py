@@ -26,8 +26,8 @@ from engine.input.document_reader import DocumentReader
 from engine.input.files.noting import MOST_PROBLEMS, Notes
 from engine.input.files.streamed import StreamedFile
 from engine.input.formats.openb import OPENB, is_openb, openb_versions
-from engine.input.formats.traces import RECORDS, SIMKUBE, is_trace, records_of, trace_versions
-from engine.input.formats.watches import WATCH, Version, versions_of
+from engine.input.formats.traces import SIMKUBE, is_trace, recording_of, trace_versions
+from engine.input.formats.watches import Version
 from engine.input.header.expectations import Expectation
 from engine.input.instants import is_dated, newest_of, was_stored
 from engine.input.lessons.loading import LoadedLessons
@@ -246,15 +246,15 @@ class Loader:
             return
         try:
             documents = read_documents(name, without_logs(data), self._limits)
+            versions, what = recording_of(documents)
         except DocumentError as error:
             self._unreadable(name, data, error, is_found=is_found)
             return
         if not documents:
             self._empty(name, is_found=is_found)
         contents.documents += len(documents)
-        versions, records = versions_of(documents), records_of(documents)
-        if versions or records:
-            self._watch(name, data, versions or records, WATCH if versions else RECORDS)
+        if versions:
+            self._watch(name, data, versions, what)
             return
         reports: list[tuple[Document, Report]] = []
         for document in documents:

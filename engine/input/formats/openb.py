@@ -23,10 +23,8 @@ OPENB: Final = say("a table of an OpenB trace")
 GPU: Final = "alibabacloud.com/gpu-milli"
 MODEL: Final = "gpu-model"
 _NODES: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
-_PODS: Final = (
-    *("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"),
-    *("creation_time", "deletion_time"),
-)
+# Some of its tables say neither which models a pod wants nor when it comes: all are there at once.
+_PODS: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 # The traces count seconds from a day that they do not name.
 _BEGIN: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _LONGEST_LINE: Final = 4096
@@ -74,8 +72,8 @@ def _node_versions(row: Row, line: int) -> Iterator[Version]:
 
 def _pod_versions(row: Row, line: int) -> Iterator[Version]:
     pod = pod_of(row)
-    yield Version("ADDED", pod, 1, line, _time(int(row["creation_time"])))
-    if row["deletion_time"]:
+    yield Version("ADDED", pod, 1, line, _time(int(row.get("creation_time") or 0)))
+    if row.get("deletion_time"):
         yield Version("DELETED", pod, 1, line, _time(int(row["deletion_time"])))
 
 
@@ -114,7 +112,7 @@ def pod_of(row: Row) -> Manifest:
     limits = {"limits": {GPU: str(milli)}} if milli else {}
     container = {"name": "main", "image": "openb", "resources": {"requests": requests, **limits}}
     spec: Manifest = {"containers": [container]}
-    if row["gpu_spec"]:
+    if row.get("gpu_spec"):
         wanted = {"key": MODEL, "operator": "In", "values": row["gpu_spec"].split("|")}
         terms = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
         required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}

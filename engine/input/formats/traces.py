@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import msgpack  # pyright: ignore[reportMissingTypeStubs]
 import orjson
 
-from engine.input.formats.watches import Key, Type, Version, is_object, key_of
+from engine.input.formats.watches import WATCH, Key, Type, Version, is_object, key_of, versions_of
 from engine.kernel.sentences import say
 from engine.objects.documents import Document, DocumentError, Limits, json_document
 
@@ -30,6 +30,18 @@ _MAPS: Final = (*range(0x80, 0x90), 0xDE, 0xDF)
 _PARTS: Final = (b"events", b"config", b"ts")
 _HEAD: Final = 1 << 16
 _SECONDS: Final = 1 << 33  # of time stamps: until the year 2242
+
+
+def recording_of(documents: Sequence[Document]) -> tuple[list[Version], str]:
+    """The versions that the documents of a file record, and what it is; none where it is none.
+
+    Raises DocumentError.
+    """
+    if versions := versions_of(documents):
+        return versions, WATCH
+    if records := records_of(documents):
+        return records, RECORDS
+    return written_trace(documents), SIMKUBE
 
 
 # -- records of the simulator ------------------------------------------------------------------------
@@ -81,10 +93,27 @@ def trace_versions(data: bytes, limits: Limits) -> list[Version]:
         text = orjson.dumps(events)
     except (ValueError, TypeError, KeyError, msgpack.UnpackException, orjson.JSONEncodeError):
         raise DocumentError("not a trace of SimKube, although it begins like one") from None
-    found = json_document(text, limits).value
-    if not isinstance(found, list) or not all(map(_is_change, cast("list[Any]", found))):
+    return _versions_of(json_document(text, limits).value)
+
+
+def written_trace(documents: Sequence[Document]) -> list[Version]:
+    """The versions of objects in a trace that was written as JSON; none of anything else.
+
+    Raises DocumentError.
+    """
+    value: Any = documents[0].value if len(documents) == 1 else None
+    if not isinstance(value, dict) or "kind" in value or not value.keys() >= {"config", "events"}:
+        return []
+    events: Any = cast("Manifest", value)["events"]
+    changes = cast("list[Any]", events) if isinstance(events, list) else []
+    is_timed = any(isinstance(each, dict) and "ts" in each for each in changes)
+    return _versions_of(changes) if is_timed else []
+
+
+def _versions_of(events: Any) -> list[Version]:
+    if not isinstance(events, list) or not all(map(_is_change, cast("list[Any]", events))):
         raise DocumentError("not a trace of SimKube: its events are not as they should be")
-    return list(_versions(cast("list[Manifest]", found)))
+    return list(_versions(cast("list[Manifest]", events)))
 
 
 def _is_change(value: Any) -> bool:

@@ -33,6 +33,7 @@ NOT_TEXT: Final = say("it is not a text file")
 NO_SUFFIX: Final = say(
     "its name does not end in .yaml, .yml, .json, .jsonl, .ndjson, .csv or .sktrace"
 )
+_SAID_OF_ITSELF: Final = say("it says what an API server serves, and has no object of a cluster")
 _AUDIT: Final = say(
     "it is an audit log, which kscope does not read: record the cluster with kubectl get --watch "
     "--output-watch-events -o json instead"
@@ -40,6 +41,9 @@ _AUDIT: Final = say(
 _KWOK: Final = say(
     "it is a step of a KWOK recording, which kscope does not play: what is saved before the steps is read"
 )
+
+# What an API server says of itself; bundles have lists of it.
+DISCOVERY: Final = frozenset(("APIResourceList", "APIGroupList", "APIGroup", "APIVersions"))
 
 _ACTION: Final = re.compile(rb"\{\{-?\s*[\w.$\"(/*]")
 _TYPED: Final = re.compile(rb"^\s*[{\[,-]*\s*[\"']?(apiVersion|kind)[\"']?\s*:", re.MULTILINE)
@@ -92,8 +96,10 @@ def foreign_reason(file: str, manifest: Manifest) -> str:
     kind, version = manifest.get("kind"), manifest.get("apiVersion")
     if str(version).startswith("kustomize.config.k8s.io/"):
         return _KUSTOMIZATION
-    if kind is None:
+    if kind is None or (version is None and "metadata" not in manifest and _is_values(file)):
         return _untyped_reason(file, manifest, version)
+    if kind in DISCOVERY:
+        return _SAID_OF_ITSELF
     if not isinstance(kind, str) or not isinstance(version, str):
         return ""
     metadata: Any = manifest.get("metadata")
@@ -110,11 +116,18 @@ def _untyped_reason(file: str, manifest: Manifest, version: Any) -> str:
         is_chart = version in ("v1", "v2") and {"name", "version"} <= manifest.keys()
         return _CHART if is_chart else ""
     if "metadata" in manifest or "spec" in manifest:
-        return ""
+        # With a uid, a program has written it, and not a person who forgot two lines.
+        metadata: Any = manifest.get("metadata")
+        is_written = isinstance(metadata, dict) and "uid" in metadata
+        return _NO_MANIFEST if is_written else ""
     stem = PurePath(file).stem.lower()
     if stem == "kustomization" and _OF_KUSTOMIZE & manifest.keys():
         return _KUSTOMIZATION
-    return _VALUES if "values" in stem else _NO_MANIFEST
+    return _VALUES if _is_values(file) else _NO_MANIFEST
+
+
+def _is_values(file: str) -> bool:
+    return "values" in PurePath(file).stem.lower()
 
 
 def _unnamed_reason(kind: str, version: str) -> str:

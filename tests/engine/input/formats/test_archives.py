@@ -133,6 +133,33 @@ def test_a_support_bundle_is_recognised() -> None:
     assert loaded.sources == {"bundle.tar.gz": "a troubleshoot support bundle"}
 
 
+WRITTEN = b'{"metadata": {"name": "run", "uid": "1"}, "spec": {"containers": []}}'
+# What collectors write beside the objects: none of it has a type, some of it has a list of pods.
+COLLECTED = {
+    "node-metrics/n1.json": b'{"node": {"nodeName": "n1"}, "pods": [{"podRef": {"name": "a"}}]}',
+    "run/run.json": WRITTEN,
+    "run/run-events.json": b'{"metadata": {"resourceVersion": "9"}, "items": [' + WRITTEN + b"]}",
+    "cluster-resources/resources.json": b'[{"kind": "APIResourceList", "groupVersion": "v1"}]',
+    "cluster-resources/custom-resource-definitions.json": b'{"metadata": {}, "items": ['
+    + WRITTEN
+    + b"]}",
+}
+
+
+def test_what_collectors_add_is_skipped_with_reasons() -> None:
+    objects = {"cluster-resources/nodes.json": NODE, "cluster-resources/pods/a.json": PODS}
+    loaded = load_files([("bundle.tar.gz", tar_of(objects | COLLECTED))])
+    assert kinds(loaded) == ["Node", "Pod"]
+    skipped = {each.file.removeprefix("bundle.tar.gz/") for each in loaded.skipped}
+    assert skipped == COLLECTED.keys()
+
+
+def test_bare_lists_are_what_files_are_called() -> None:
+    pods = b'{"metadata": {}, "items": [{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}}]}'
+    files = {"cluster-resources/nodes.json": NODE, "cluster-resources/pods/a.json": pods}
+    assert kinds(load_files([("bundle.zip", zip_of(files))])) == ["Node", "Pod"]
+
+
 def test_other_bundles_are_recognised(tmp_path: Path) -> None:
     gathered = {
         "must-gather/cluster-scoped-resources/core/nodes/n1.yaml": NODE,

@@ -77,10 +77,13 @@ def change(ts: int, *applied: dict[str, Any], deleted: Any = ()) -> dict[str, An
     return {"ts": ts, "applied_objs": list(applied), "deleted_objs": list(deleted)}
 
 
-def test_a_trace_of_simkube_becomes_steps() -> None:
+@pytest.mark.parametrize("form", ["cluster.sktrace", "trace.json"])
+def test_a_trace_of_simkube_becomes_steps(form: str) -> None:
     cordoned = {**NODE, "spec": {"unschedulable": True}}
     events = change(100, NODE), change(120, POD), change(160, cordoned), change(220, deleted=[GONE])
-    loaded = load_files([("cluster.sktrace", trace(*events))])
+    packed = trace(*events)
+    text = json.dumps(msgpack.unpackb(packed)).encode()
+    loaded = load_files([(form, packed if form == "cluster.sktrace" else text)])
     assert steps(loaded) == [(20, *DONE[0][1:]), (60, *DONE[1][1:]), (120, *DONE[2][1:])]
     assert loaded.scenario is not None
     assert loaded.scenario["instant"] == "1970-01-01T00:01:40Z"
@@ -92,6 +95,7 @@ def test_a_trace_of_simkube_becomes_steps() -> None:
         trace(change(1, NODE))[:-9],
         trace(change(1 << 60, NODE)),
         trace({"ts": 1, "deleted_objs": [1]}),
+        b'{"config": {}, "events": [{"ts": 1, "deleted_objs": [1]}]}',
     ],
 )
 def test_a_broken_trace_is_refused_by_name(data: bytes) -> None:
@@ -115,6 +119,13 @@ def test_pods_of_an_openb_trace_come_and_go() -> None:
     spec = loaded.scenario["steps"][0]["manifest"]["spec"]
     assert spec["containers"][0]["resources"]["requests"]["alibabacloud.com/gpu-milli"] == "500"
     assert "V100M16" in json.dumps(spec["affinity"])
+
+
+def test_pods_without_times_are_there_at_once() -> None:
+    pods = b"name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1000,2048,1,500\n"
+    loaded = load_files([("nodes.csv", NODES.encode()), ("pods.csv", pods)])
+    assert [each["metadata"]["name"] for each in loaded.manifests] == ["n1", "a"]
+    assert loaded.ok
 
 
 def test_a_row_without_its_number_is_refused() -> None:
