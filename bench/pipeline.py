@@ -179,11 +179,17 @@ def _write_by_orm(run: Any, piece: Any) -> None:
     from django.db import transaction
 
     from kscope.runs.app_registry import registry
-    from kscope.runs.models import RunEvent
+    from kscope.runs.models import RemovedObject
 
     with transaction.atomic():
-        RunEvent.objects.bulk_create(
-            [RunEvent(run_id=run.pk, **event.to_dict()) for event in piece.events]
+        # A row each, as a table of events would have them.
+        RemovedObject.objects.bulk_create(
+            [
+                RemovedObject(
+                    run_id=run.pk, seq=event.seq, created_seq=0, object="", manifest=event.to_dict()
+                )
+                for event in piece.events
+            ]
         )
         by_model: dict[Any, list[Any]] = {}
         for entity, manifest in piece.touched.items():

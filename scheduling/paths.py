@@ -21,10 +21,9 @@ from kscope.runs.selectors import check_seq
 _FIELDS = ("seq", "at", "kind", "object", "component", "cause", "message", "changes")
 _CAUSES = """
 WITH RECURSIVE chain (seq, cause) AS (
-    SELECT seq, cause FROM runs_runevent WHERE run_id = %(run)s AND seq = %(seq)s
+    SELECT seq, cause FROM event_at(%(run)s, %(seq)s)
   UNION ALL
-    SELECT event.seq, event.cause FROM chain JOIN runs_runevent AS event
-        ON event.run_id = %(run)s AND event.seq = chain.cause
+    SELECT event.seq, event.cause FROM chain CROSS JOIN LATERAL event_at(%(run)s, chain.cause) AS event
     WHERE chain.cause > %(after)s
 )
 SELECT seq FROM chain ORDER BY seq

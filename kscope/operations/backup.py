@@ -23,8 +23,8 @@ from kscope.up.postgres import find_binaries
 
 _BATCH = 2_000
 _EVENTS = (
-    "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
-    " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+    "SELECT seq, at, kind, object, component, cause, message, data_text, changes_text"
+    " FROM events_between(%s, %s, %s) ORDER BY last_seq, seq LIMIT %s"
 )
 # Sessions mean nothing in another database.
 _LEFT_OUT = ("django_session",)

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce
@@ -16,6 +17,13 @@ from engine.cluster.source import fingerprint
 from engine.input.budget import Budget
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
+from kscope.runs.record.fields import (
+    ChangesField,
+    EventQuerySet,
+    MarkedField,
+    MomentField,
+    SeqField,
+)
 
 _USUAL = Budget()
 
@@ -514,66 +522,89 @@ class Run(OwnedModel):
         )
 
 
-class RunEvent(models.Model):
-    """One event of a run's history. `(run, seq)` without gaps; see docs/events.md.
+class EventChunk(models.Model):
+    """Up to 1,024 successive events of a run, each column as an array: kscope/runs/record.
 
-    `at` never decreases with `seq`: what happened when is found by the primary key (ADR 0013).
+    An event `causes` steps after its cause is caused by that; `marks` stand for its kinds and
+    objects. Written only by the runner.
     """
 
     # The database needs no constraint: whoever writes events has locked the run's row.
-    pk = models.CompositePrimaryKey("run_id", "seq")
+    pk = models.CompositePrimaryKey("run_id", "last_seq")
     run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
-    seq = models.BigIntegerField()
-    at = models.BigIntegerField()
-    kind = models.TextField()
-    object = models.TextField()
+    first_seq = models.BigIntegerField()
+    last_seq = models.BigIntegerField()
+    first_at = models.BigIntegerField()
+    last_at = models.BigIntegerField()
+    ats = ArrayField(models.BigIntegerField())
+    kinds = ArrayField(models.TextField())
+    objects = ArrayField(models.TextField())
+    components = ArrayField(models.TextField())
+    causes = ArrayField(models.IntegerField(null=True))
+    messages = ArrayField(models.TextField())
+    datas = ArrayField(models.TextField(null=True), help_text=gettext_lazy("JSON, as jsonb has it"))
+    changes = ArrayField(models.TextField(null=True), help_text=gettext_lazy("JSON, likewise"))
+    marks = ArrayField(models.IntegerField())
+    rows: "models.Manager[EventChunk]" = models.Manager()
+
+    class Meta:
+        ordering = ("run_id", "last_seq")
+        indexes = (models.Index(fields=("run", "first_at", "last_seq"), name="eventchunk_at"),)
+
+    def __str__(self) -> str:
+        return f"events {self.first_seq} to {self.last_seq}"
+
+
+class ReadEvent(models.Model):
+    """An event of a run's history, as the view of the record has it; see docs/events.md.
+
+    `at` never decreases with `seq`: what happened when is found by seq (ADR 0013). `last_seq` is
+    that of the row of the record that has the event.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, related_name="+")
+    seq = SeqField()
+    at = MomentField()
+    kind = MarkedField()
+    object = MarkedField()
     component = models.TextField()
     cause = models.BigIntegerField(null=True)
     message = models.TextField()
     data = models.JSONField(null=True)
-    changes = models.JSONField(null=True)
+    changes = ChangesField(null=True)
+    last_seq = models.BigIntegerField()
+    objects = EventQuerySet.as_manager()
+    run_id: int
 
     class Meta:
-        ordering = ("run_id", "seq")
-        indexes = (
-            models.Index(fields=("run", "object", "seq"), name="runevent_object"),
-            models.Index(fields=("run", "kind", "seq"), name="runevent_kind"),
-            models.Index(
-                fields=("run", "seq"),
-                condition=models.Q(data__contains={"event": True}),
-                name="runevent_kubernetes",
-            ),
-        )
+        abstract = True
 
     def __str__(self) -> str:
         return f"{self.seq} {self.kind} {self.object}"
 
 
-class EventRecord(models.Model):
-    """The events, read through a database view with a one-column key, which the admin needs."""
+class RunEvent(ReadEvent):
+    """One event of a run's history. `(run, seq)` without gaps."""
+
+    pk = models.CompositePrimaryKey("run_id", "seq")
+
+    class Meta:
+        managed = False
+        db_table = "runs_runevent"
+        ordering = ("run_id", "last_seq", "seq")
+
+
+class EventRecord(ReadEvent):
+    """The events with a key of one column, which the admin needs."""
 
     id = models.TextField(primary_key=True, help_text=gettext_lazy("run-seq"))
-    run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, related_name="+")
-    seq = models.BigIntegerField()
-    at = models.BigIntegerField()
-    kind = models.TextField()
-    object = models.TextField()
-    component = models.TextField()
-    cause = models.BigIntegerField(null=True)
-    message = models.TextField()
-    data = models.JSONField(null=True)
-    changes = models.JSONField(null=True)
-    run_id: int
 
     class Meta:
         managed = False
         db_table = "runs_eventrecord"
-        ordering = ("-run_id", "-seq")
+        ordering = ("-run_id", "-last_seq", "-seq")
         unique_together = (("run", "seq"),)
         verbose_name = gettext_lazy("event")
-
-    def __str__(self) -> str:
-        return f"{self.seq} {self.kind} {self.object}"
 
 
 class Checkpoint(models.Model):
@@ -830,6 +861,7 @@ class RemovedObject(models.Model):
 __all__ = [
     "Checkpoint",
     "Command",
+    "EventChunk",
     "EventRecord",
     "Lesson",
     "OtherObject",

@@ -185,8 +185,8 @@ def run_state_at(run: Run, *, seq: int) -> Instant:
     state: State = checkpoint_view(checkpoint) if checkpoint else {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT changes::text FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s"
-            " AND changes IS NOT NULL ORDER BY seq",
+            "SELECT changes_text FROM events_between(%s, %s, %s)"
+            " WHERE changes_text IS NOT NULL ORDER BY last_seq, seq",
             [run.pk, checkpoint.seq if checkpoint else 0, seq],
         )
         while rows := cursor.fetchmany(2_000):
@@ -203,20 +203,14 @@ def run_seq_at(run: Run, *, at: int) -> int:
     return run_seqs_before(run, moments=[at + 1])[0]
 
 
-# Halving the run for all moments together: some twenty look-ups of the primary key for each.
+# The newest row that begins before a moment, and in it the events before that.
 SEQS_BEFORE = """
-WITH RECURSIVE search (place, moment, low, high) AS (
-    SELECT place, moment, 0::bigint, %(head)s::bigint
-    FROM unnest(%(moments)s::bigint[]) WITH ORDINALITY AS wanted (moment, place)
-  UNION ALL
-    SELECT place, moment,
-        CASE WHEN event.at < moment THEN event.seq ELSE low END,
-        CASE WHEN event.at < moment THEN high ELSE event.seq - 1 END
-    FROM search JOIN runs_runevent AS event
-        ON event.run_id = %(run)s AND event.seq = (low + high + 1) / 2
-    WHERE low < high
-)
-SELECT low FROM search WHERE low = high ORDER BY place
+SELECT coalesce((
+    SELECT least(chunk.first_seq - 1 + width_bucket(moment - 1, chunk.ats), %(head)s)
+    FROM runs_eventchunk AS chunk
+    WHERE chunk.run_id = %(run)s AND chunk.first_seq <= %(head)s AND chunk.first_at < moment
+    ORDER BY chunk.first_at DESC, chunk.last_seq DESC LIMIT 1), 0)
+FROM unnest(%(moments)s::bigint[]) WITH ORDINALITY AS wanted (moment, place) ORDER BY place
 """
 
 
@@ -240,10 +234,11 @@ def run_newest_events(run: Run, *, seq: int, limit: int = NEWEST) -> list[dict[s
 # From each eviction by a scheduler back to the attempt that made it.
 _EVICTORS = """
 WITH RECURSIVE chain (eviction, kind, object, cause) AS (
-    SELECT seq, kind, object, cause FROM runs_runevent WHERE run_id = %(run)s AND seq = ANY(%(seqs)s)
+    SELECT event.seq, event.kind, event.object, event.cause
+    FROM unnest(%(seqs)s::bigint[]) AS asked (seq) CROSS JOIN LATERAL event_at(%(run)s, asked.seq) AS event
   UNION ALL
     SELECT chain.eviction, event.kind, event.object, event.cause
-    FROM chain JOIN runs_runevent AS event ON event.run_id = %(run)s AND event.seq = chain.cause
+    FROM chain CROSS JOIN LATERAL event_at(%(run)s, chain.cause) AS event
     WHERE chain.kind <> 'AttemptStarted' AND event.component = 'scheduler'
 )
 SELECT eviction, object FROM chain WHERE kind = 'AttemptStarted'
@@ -339,9 +334,9 @@ def _marks(run: Run, *, after: int) -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT found.at, found.kind, found.seq FROM unnest(%s::text[]) AS marked (kind)"
-            " CROSS JOIN LATERAL (SELECT event.at, event.kind, event.seq FROM runs_runevent AS event"
-            "  WHERE event.run_id = %s AND event.kind = marked.kind AND event.seq > %s"
-            "  ORDER BY event.seq LIMIT %s) AS found ORDER BY found.seq LIMIT %s",
-            [list(MARKED), run.pk, after, MARKS, MARKS],
+            " CROSS JOIN LATERAL (SELECT event.at, event.kind, event.seq"
+            "  FROM events_of_kinds(%s, %s, %s, ARRAY[marked.kind]) AS event"
+            "  ORDER BY event.last_seq, event.seq LIMIT %s) AS found ORDER BY found.seq LIMIT %s",
+            [list(MARKED), run.pk, after, run.head_seq, MARKS, MARKS],
         )
         return [dict(zip(("at", "kind", "seq"), row, strict=True)) for row in cursor.fetchall()]

@@ -22,10 +22,10 @@ MOST = 4_000_000
 _FETCHED = 2_000
 
 _EVENTS = """
-SELECT at, kind, object, component, coalesce(data @> '{"event": true}', false), changes::text
-FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq
+SELECT at, kind, object, component, coalesce(data @> '{"event": true}', false), changes_text
+FROM events_between(%s, %s, %s) ORDER BY last_seq, seq
 """
-_NEWEST = "SELECT at, kind, object, message FROM runs_runevent WHERE run_id = %s AND seq = %s"
+_NEWEST = "SELECT at, kind, object, message FROM event_at(%s, %s)"
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from kscope.runs import services
 from kscope.runs.drive import engines, runner
 from kscope.runs.drive.same_database import database_use
 from kscope.runs.models import Run, RunEvent
+from tests.record import events_change
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., Run]
@@ -113,7 +114,7 @@ def test_a_file_that_is_no_backup_changes_nothing(scenario: Any, tmp_path: Path)
 
 def test_an_event_that_was_changed_is_noticed(driven: Run) -> None:
     assert [each.is_whole for each in backup.histories_checked()] == [True]
-    RunEvent.objects.filter(run=driven, seq=5).update(message="changed")
+    events_change(driven.pk, [5], message="changed")
     assert [each.is_whole for each in backup.histories_checked()] == [False]
 
 

@@ -27,6 +27,7 @@ from kscope.runs.models import Checkpoint, Command, Run, RunEvent
 from kscope.runs.selectors import run_dict, run_state_at
 from kscope.runs.web import past
 from kscope.runs.web.past import object_replayed
+from tests.record import events_change
 from tests.web.conftest import answer_here
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "runs-of-cfaca9f.sql.xz"
@@ -177,7 +178,7 @@ def play_on(pk: int) -> Run:
 
 def decide_otherwise(pk: int, seq: int) -> Run:
     """As if the engine of today did not do what is on record as event *seq*."""
-    RunEvent.objects.filter(run_id=pk, seq=seq).update(message="done differently today")
+    events_change(pk, [seq], message="done differently today")
     return Run.objects.get(pk=pk)
 
 

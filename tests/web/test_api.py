@@ -18,6 +18,7 @@ from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.web import past
 from kscope.runs.web.past import log_replayed
 from scheduling.models import SchedulingAttempt
+from tests.record import events_change
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -167,7 +168,7 @@ def test_a_time_range_includes_both_ends(client: Client, driven: Run) -> None:
 
 
 def test_the_histogram_marks_what_happened_after_the_beginning(client: Client, driven: Run) -> None:
-    RunEvent.objects.filter(run=driven, seq__in=(1, driven.head_seq)).update(kind="NodeCordoned")
+    events_change(driven.pk, [1, driven.head_seq], kind="NodeCordoned")
     marks = client.get(f"/api/v1/runs/{driven.pk}/histogram/").json()["marks"]
     newest = RunEvent.objects.get(run=driven, seq=driven.head_seq)
     assert marks == [{"at": newest.at, "kind": "NodeCordoned", "seq": driven.head_seq}]

@@ -173,7 +173,7 @@ def both_reached(a: Run, b: Run) -> int:
 _CONTENT = """md5(ROW(at, kind, object, component, data,
     CASE WHEN kind <> 'RunCreated' THEN changes END, regexp_replace(message,
     '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '', 'g'))::text)"""
-_RANGE = "FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s"
+_RANGE = "FROM events_between(%s, %s, %s)"
 _DIGEST = f"SELECT md5(string_agg({_CONTENT}, '' ORDER BY seq)) {_RANGE}"
 _DIGESTS = f"SELECT {_CONTENT} {_RANGE} ORDER BY seq"
 _FIRST_BLOCK, _LARGEST_BLOCK = 1_000, 16_000
@@ -251,9 +251,9 @@ def _decisions(run: Run, pods: list[str], seq: int) -> dict[str, Decision]:
         return {}
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT DISTINCT ON (object) object, kind, seq, at, message FROM runs_runevent"
-            " WHERE run_id = %s AND kind IN ('PodBound', 'FailedScheduling', 'PodDeleted') AND seq <= %s"
-            " AND object = ANY(%s) ORDER BY object, seq DESC",
+            "SELECT DISTINCT ON (object) object, kind, seq, at, message"
+            " FROM events_of_kinds(%s, 0, %s, ARRAY['PodBound', 'FailedScheduling', 'PodDeleted'])"
+            " WHERE object = ANY(%s) ORDER BY object, seq DESC",
             [run.pk, seq, pods],
         )
         return {pod: Decision(*decided) for pod, *decided in cursor.fetchall()}
@@ -302,8 +302,7 @@ def _history(run: Run, seq: int) -> dict[str, int | None]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FILTER (WHERE kind = 'AttemptStarted'),"
-            " count(*) FILTER (WHERE kind = ANY(%s)) FROM runs_runevent"
-            " WHERE run_id = %s AND seq <= %s AND kind = ANY(%s)",
+            " count(*) FILTER (WHERE kind = ANY(%s)) FROM events_of_kinds(%s, 0, %s, %s)",
             [list(EVICTIONS), run.pk, seq, ["AttemptStarted", *EVICTIONS]],
         )
         attempts, evicted = cursor.fetchone()

@@ -111,7 +111,7 @@ SELECT *, row_number() OVER (PARTITION BY object ORDER BY seq) AS nth FROM (
         SELECT object, kind, seq, at,
             CASE WHEN kind = 'FailedScheduling' AND %s THEN '' ELSE regexp_replace(message,
             '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}', '', 'g') END AS message
-        FROM runs_runevent WHERE run_id = %s AND seq > %s AND kind = ANY(%s)) AS told) AS each
+        FROM events_of_kinds(%s, %s, %s, %s)) AS told) AS each
 WHERE kind <> 'FailedScheduling' OR kind || message IS DISTINCT FROM before
 """
 # The nth decision on an object is compared with the nth of the other run, so that two pods that are
@@ -134,7 +134,7 @@ def _first_decision(a: Run, b: Run, shared: int) -> tuple[int | None, int | None
         return None
     reached = [_NEVER_ENDS if run.status == Run.Status.FINISHED else run.head_at for run in (b, a)]
     kinds, only_refused = list(DECISIONS), a.profile != b.profile
-    numbered = [[only_refused, run.pk, shared, kinds] for run in (a, b)]
+    numbered = [[only_refused, run.pk, shared, run.head_seq, kinds] for run in (a, b)]
     with connection.cursor() as cursor:
         cursor.execute(_FIRST, [*numbered[0], *numbered[1], *reached])
         return cursor.fetchone()
@@ -302,7 +302,7 @@ def rule_between(plugin: str, a: Run, b: Run) -> RuleBetween | None:
 
 _BOUND = """
 SELECT object, at, message, row_number() OVER (PARTITION BY object ORDER BY seq) AS nth
-FROM runs_runevent WHERE run_id = %s AND seq > %s AND kind = 'PodBound'
+FROM events_of_kinds(%s, %s, %s, ARRAY['PodBound'])
 """
 _PARTINGS = f"""
 WITH a AS ({_BOUND}), b AS ({_BOUND})
@@ -317,7 +317,7 @@ def _partings(a: Run, b: Run, shared: int) -> list[Parting]:
     if a.pk == b.pk:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(_PARTINGS, [a.pk, shared, b.pk, shared, PARTINGS])
+        cursor.execute(_PARTINGS, [a.pk, shared, a.head_seq, b.pk, shared, b.head_seq, PARTINGS])
         return [Parting(at=at, pod=pod) for at, pod in cursor.fetchall()]
 
 
@@ -330,8 +330,8 @@ SELECT least(%s, at * %s / %s), sum(step) FROM (
         WHEN kind = 'PodDeleted' AND before = 'PodCreated' AND had IS NULL THEN -1
         ELSE 0 END AS step
     FROM (SELECT at, kind, object, changes, lag(kind) OVER earlier AS before,
-            lag(changes -> object ->> 'node') OVER earlier AS had FROM runs_runevent
-        WHERE run_id = %s AND kind IN ('PodCreated', 'PodBound', 'PodDeleted')
+            lag(changes -> object ->> 'node') OVER earlier AS had
+        FROM events_of_kinds(%s, 0, %s, ARRAY['PodCreated', 'PodBound', 'PodDeleted'])
         WINDOW earlier AS (PARTITION BY object ORDER BY seq)) AS each) AS steps
 GROUP BY 1
 """
@@ -340,7 +340,7 @@ GROUP BY 1
 def waiting(run: Run, to: int, buckets: int) -> list[int]:
     """How many pods wait for a node at the end of each of *buckets* equal parts of the time up to *to*."""
     with connection.cursor() as cursor:
-        cursor.execute(_STEPS, [buckets - 1, buckets, max(to, 1), run.pk])
+        cursor.execute(_STEPS, [buckets - 1, buckets, max(to, 1), run.pk, run.head_seq])
         steps = {int(bucket): int(step) for bucket, step in cursor.fetchall()}
     return list(accumulate(steps.get(bucket, 0) for bucket in range(buckets)))
 

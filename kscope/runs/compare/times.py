@@ -15,8 +15,7 @@ SLOWEST = 50  # pods whose time to bind differs
 _TOOK = """
 SELECT object, seq, took, row_number() OVER (PARTITION BY object ORDER BY seq) AS nth FROM (
     SELECT object, kind, seq, at - lag(at) OVER (PARTITION BY object ORDER BY seq) AS took
-    FROM runs_runevent
-    WHERE run_id = %s AND seq <= %s AND kind IN ('PodCreated', 'PodBound')) AS told
+    FROM events_of_kinds(%s, 0, %s, ARRAY['PodCreated', 'PodBound'])) AS told
 WHERE kind = 'PodBound'
 """
 _OF_ONE = f"""

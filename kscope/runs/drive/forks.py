@@ -23,6 +23,7 @@ from kscope.runs.app_registry import registry
 from kscope.runs.drive.beginning.imported import ImportCheck, import_check, settle_left
 from kscope.runs.drive.replay import Diverged
 from kscope.runs.models import Checkpoint, Command, Run
+from kscope.runs.record.chunks import events_copy
 
 CHUNK = 200  # callbacks between two looks at the wall clock
 
@@ -163,6 +164,7 @@ def history_copy(parent: Run, fork: Run, *, seq: int) -> None:
         return
     with connection.cursor() as cursor:
         copy = {"fork": fork.pk, "parent": parent.pk, "seq": checkpoint.seq}
+        events_copy(cast("Cursor[TupleRow]", cursor), parent.pk, fork.pk, checkpoint.seq)
         for statement in _COPIES:
             cursor.execute(statement, copy)
         for copier in registry.copiers:
@@ -173,10 +175,6 @@ def history_copy(parent: Run, fork: Run, *, seq: int) -> None:
 
 
 _COPIES = (
-    "INSERT INTO runs_runevent"
-    " (run_id, seq, at, kind, object, component, cause, message, data, changes)"
-    " SELECT %(fork)s, seq, at, kind, object, component, cause, message, data, changes"
-    " FROM runs_runevent WHERE run_id = %(parent)s AND seq <= %(seq)s ORDER BY seq",
     "INSERT INTO runs_checkpoint"
     " (run_id, seq, at, steps, commands, digest, engine, view, view_digest, engine_digest, created)"
     " SELECT %(fork)s, seq, at, steps, commands, digest, engine, view, view_digest, engine_digest,"
@@ -256,14 +254,14 @@ def follows_another_engine(fork: Run) -> bool:
 def parting_seq(fork: Run) -> int | None:
     """The first event of *fork* that is not its parent's, of those up to where it was made."""
     with connection.cursor() as cursor:
-        cursor.execute(_PARTING, [fork.pk, fork.parent_id, fork.goal_seq])
+        cursor.execute(_PARTING, [fork.pk, fork.goal_seq, fork.parent_id, fork.goal_seq])
         return cursor.fetchone()[0]
 
 
 _COLUMNS = ("at", "kind", "object", "component", "cause", "message", "data", "changes")
 _PARTING = (
-    "SELECT min(mine.seq) FROM runs_runevent AS mine JOIN runs_runevent AS theirs"
-    " ON theirs.seq = mine.seq WHERE mine.run_id = %s AND theirs.run_id = %s AND mine.seq <= %s"
-    f" AND ({', '.join(f'mine.{name}' for name in _COLUMNS)}) IS DISTINCT FROM"
+    "SELECT min(mine.seq) FROM events_between(%s, 0, %s) AS mine"
+    " JOIN events_between(%s, 0, %s) AS theirs ON theirs.seq = mine.seq"
+    f" WHERE ({', '.join(f'mine.{name}' for name in _COLUMNS)}) IS DISTINCT FROM"
     f" ({', '.join(f'theirs.{name}' for name in _COLUMNS)})"
 )

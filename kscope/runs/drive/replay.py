@@ -306,9 +306,9 @@ class _Comparison:
     def _recorded(self, first: int, last: int) -> Sequence[Row]:
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
-                " FROM runs_runevent WHERE run_id = %s AND seq BETWEEN %s AND %s ORDER BY seq",
-                [self._run.pk, first, last],
+                "SELECT seq, at, kind, object, component, cause, message, data_text, changes_text"
+                " FROM events_between(%s, %s, %s) ORDER BY last_seq, seq",
+                [self._run.pk, first - 1, last],
             )
             return cursor.fetchall()
 

@@ -30,8 +30,9 @@ from kscope.runs import leases, measures
 from kscope.runs.app_registry import registry
 from kscope.runs.drive.checkpoints import checkpoint_insert
 from kscope.runs.drive.run_table import FEW_ROWS, Row, RunTable, records
-from kscope.runs.models import Checkpoint, RemovedObject, Run, RunEvent
+from kscope.runs.models import Checkpoint, RemovedObject, Run
 from kscope.runs.nudges import Outcome
+from kscope.runs.record.chunks import events_add
 
 LEASE = f"{leases.LEASE_SECONDS} seconds"
 LONG_LEASE = f"{leases.LONG_LEASE_SECONDS} seconds"
@@ -123,20 +124,6 @@ CONTROLS = (
     " budget_events, budget_objects, budget_time, budget_memory"
 )
 
-_EVENTS = RunTable(
-    RunEvent._meta.db_table,
-    {
-        "seq": "bigint",
-        "at": "bigint",
-        "kind": "text",
-        "object": "text",
-        "component": "text",
-        "cause": "bigint",
-        "message": "text",
-        "data": "jsonb",
-        "changes": "jsonb",
-    },
-)
 _REMOVALS = RunTable(
     RemovedObject._meta.db_table,
     {"seq": "bigint", "created_seq": "bigint", "object": "text", "manifest": "jsonb"},
@@ -288,7 +275,7 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
                 # computes in another thread, gives the interpreter away once instead of for each.
                 with link.pipeline() if packed.most_rows <= FEW_ROWS else nullcontext():
                     _move_head(moved, run_id, epoch, commit)
-                    _EVENTS.add(link, run_id, packed.rows)
+                    events_add(link, run_id, packed.rows)
                     for projection in packed.projections:
                         _write_objects(link, run_id, projection)
                     _REMOVALS.add(link, run_id, packed.removals)

@@ -24,10 +24,9 @@ OF_A_RUN = 3
 _FETCHED = 2_000
 
 _EVENTS = """
-SELECT seq, at, changes::text FROM runs_runevent
-WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq
+SELECT seq, at, changes_text FROM events_between(%s, %s, %s) ORDER BY last_seq, seq
 """
-_NEWEST = "SELECT at, kind, object, message FROM runs_runevent WHERE run_id = %s AND seq = %s"
+_NEWEST = "SELECT at, kind, object, message FROM event_at(%s, %s)"
 
 
 @dataclass(slots=True)

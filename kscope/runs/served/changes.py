@@ -22,7 +22,7 @@ class Row(NamedTuple):
 async def entities_between(link: Link, run_id: int, after: int, upto: int) -> list[str]:
     """The ids of all objects that an event after *after*, up to *upto*, is about, sorted."""
     found = await link.execute(
-        "SELECT DISTINCT object FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s",
+        "SELECT DISTINCT object FROM events_between(%s, %s, %s)",
         [run_id, after, upto],
     )
     return sorted(row[0] for row in await found.fetchall())
@@ -62,8 +62,6 @@ async def removed_since(link: Link, run_id: int, after: int, upto: int) -> list[
 
 async def time_of(link: Link, run_id: int, seq: int) -> int:
     """The virtual time of event *seq*, in nanoseconds; 0 where there is none."""
-    found = await link.execute(
-        "SELECT at FROM runs_runevent WHERE run_id = %s AND seq = %s", [run_id, seq]
-    )
+    found = await link.execute("SELECT at FROM event_at(%s, %s)", [run_id, seq])
     row = await found.fetchone()
     return row[0] if row else 0

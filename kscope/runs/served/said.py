@@ -15,14 +15,11 @@ _AHEAD = "(SELECT coalesce(ahead, 0) FROM runs_run WHERE id = %(run)s)"
 _SELECT = (
     "SELECT object, coalesce(data->>'reason', kind), component, coalesce(data->>'note', message),"
     f" data->>'type', min(seq), max(seq), min(at) + {_AHEAD}, max(at) + {_AHEAD}, count(*)"
-    " FROM runs_runevent WHERE run_id = %(run)s AND seq > %(after)s AND seq <= %(upto)s"
-    " AND data @> '{\"event\": true}' GROUP BY 1, 2, 3, 4, 5"
+    " FROM events_between(%(run)s, %(after)s, %(upto)s)"
+    " WHERE data @> '{\"event\": true}' GROUP BY 1, 2, 3, 4, 5"
     " HAVING max(seq) > %(newer)s ORDER BY max(seq)"
 )
-_NEWEST = (
-    "SELECT EXISTS (SELECT FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s"
-    " AND data @> '{\"event\": true}')"
-)
+_NEWEST = "SELECT EXISTS (SELECT FROM events_between(%s, %s, %s) WHERE data @> '{\"event\": true}')"
 
 
 _OF_MANIFEST = (

@@ -121,8 +121,8 @@ def run_counters(run: Run, *, seq: int) -> dict[str, Any]:
     samples = Samples(tally, since)
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT at, changes::text FROM runs_runevent WHERE run_id = %s AND seq > %s"
-            " AND seq <= %s AND changes IS NOT NULL ORDER BY seq",
+            "SELECT at, changes_text FROM events_between(%s, %s, %s)"
+            " WHERE changes_text IS NOT NULL ORDER BY last_seq, seq",
             [run.pk, first, seq],
         )
         while rows := cursor.fetchmany(2_000):

@@ -43,8 +43,8 @@ log = logging.getLogger(__name__)
 
 
 _SELECT = (
-    "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
-    " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+    "SELECT seq, at, kind, object, component, cause, message, data_text, changes_text"
+    " FROM events_between(%s, %s, %s) ORDER BY last_seq, seq LIMIT %s"
 )
 _READ_RUN = (
     "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, visibility, stopped_by,"

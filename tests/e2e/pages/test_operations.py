@@ -28,7 +28,8 @@ def test_an_outdated_run_is_read_and_repeated(page: Page, site: Site) -> None:
     with psycopg.connect(read_run_file(site.data)["database_url"], autocommit=True) as database:
         # As if another version had recorded it, which did something else as event 9.
         for statement in (
-            "UPDATE runs_runevent SET message = 'otherwise' WHERE run_id = %s AND seq = 9",
+            "UPDATE runs_eventchunk SET messages[10 - first_seq] = 'otherwise'"
+            " WHERE run_id = %s AND 9 BETWEEN first_seq AND last_seq",
             "UPDATE runs_checkpoint SET engine_digest = '' WHERE run_id = %s",
             "UPDATE runs_run SET engine_digest = '', lease_epoch = lease_epoch + 1 WHERE id = %s",
         ):

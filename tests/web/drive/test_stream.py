@@ -27,6 +27,7 @@ from kscope.runs.selectors import run_state_at
 from kscope.runs.stream import consumers, frames, stream_room, streaming
 from kscope.runs.stream.routing import websocket_urlpatterns
 from kscope.runs.stream.stream_room import StreamMemory, StreamsFull
+from tests.record import events_remove
 from tests.waiting import HANG_SECONDS
 from tests.web.conftest import drive
 
@@ -383,7 +384,7 @@ async def test_readers_restart_when_the_run_was_rewound(driven: Run) -> None:
     async with watching(driven) as socket:
         shown = await message(socket, "snapshot")
         earlier = shown["seq"] - 3
-        await RunEvent.objects.filter(run=driven, seq__gt=earlier).adelete()
+        await sync_to_async(events_remove)(driven.pk, lambda seq: seq > earlier)
         await Run.objects.filter(pk=driven.pk).aupdate(head_seq=earlier)
         anew = await message(socket, "snapshot")
     assert anew["seq"] == earlier

@@ -14,6 +14,7 @@ from engine.diagnosis.trace.trace import Trace
 from engine.kernel.recorder import Event
 from kscope.runs.models import Run, RunEvent
 from scheduling.timeline import kept
+from tests.record import events_change
 from tests.scenarios.inside.held_record import HeldRecord
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,9 +81,10 @@ def test_a_long_history_is_read_in_parts(
 
 def test_a_shortened_history_is_read_anew(client: Client, driven: Run) -> None:
     before = timeline(client, driven)
-    last = RunEvent.objects.filter(run=driven, seq=driven.head_seq)
-    last.update(kind="PodRejected", message="another history")
-    RunEvent.objects.filter(run=driven, kind="AttemptStarted").update(kind="Other")
+    told = {"kind": "PodRejected", "message": "another history"}
+    events_change(driven.pk, [driven.head_seq], **told)
+    began = RunEvent.objects.filter(run=driven, kind="AttemptStarted")
+    events_change(driven.pk, [*began.values_list("seq", flat=True)], kind="Other")
     after = timeline(client, driven, by="components", open="component:scheduler")
     assert after["read"] == before["read"]
     names = [row["name"] for row in after["rows"]]

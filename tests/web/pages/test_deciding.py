@@ -13,6 +13,7 @@ from kscope.runs.compare.answer import WholeHistories
 from kscope.runs.compare.deciding import inputs_apart
 from kscope.runs.models import Run, RunEvent
 from tests.builders import pod
+from tests.record import events_change
 from tests.web.pages.test_candidates import FOLDER
 from tests.web.pages.test_comparing import before_late, compared, cordoned
 from tests.web.pages.test_forks import command, forked, play
@@ -43,7 +44,7 @@ def test_pods_bound_later_lead_the_sentence(client: Client, driven: Run) -> None
     fork = play(forked(driven))
     bound = RunEvent.objects.get(run=fork, kind="PodBound", object="pod/default/late")
     created = RunEvent.objects.get(run=fork, kind="PodCreated", object="pod/default/late")
-    RunEvent.objects.filter(pk=bound.pk).update(at=bound.at + 10**9)
+    events_change(fork.pk, [bound.seq], at=bound.at + 10**9)
     fork.checkpoints.all().delete()
     told = compared(client, driven, fork)
     [row] = told["waits"]["rows"]

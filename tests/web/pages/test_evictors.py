@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 
 from kscope.runs.models import Run, RunEvent
+from tests.record import events_put
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -13,18 +14,21 @@ UID = "a4bcf0fc-2a91-4c66-a3b4-9994593ef860"
 def record(run: Run, *told: tuple[str, str, str, int | None]) -> int:
     """Add events (kind, object, component, cause counted from the first of them); the seq before."""
     head = run.head_seq
-    RunEvent.objects.bulk_create(
-        RunEvent(
-            run=run,
-            seq=head + i,
-            at=run.head_at,
-            kind=kind,
-            object=entity,
-            component=component,
-            cause=None if cause is None else head + cause,
-            message=f"Preempted by pod {UID} on node n1" if kind == "Preempted" else "",
-        )
-        for i, (kind, entity, component, cause) in enumerate(told, 1)
+    events_put(
+        run.pk,
+        (
+            RunEvent(
+                run=run,
+                seq=head + i,
+                at=run.head_at,
+                kind=kind,
+                object=entity,
+                component=component,
+                cause=None if cause is None else head + cause,
+                message=f"Preempted by pod {UID} on node n1" if kind == "Preempted" else "",
+            )
+            for i, (kind, entity, component, cause) in enumerate(told, 1)
+        ),
     )
     Run.objects.filter(pk=run.pk).update(head_seq=head + len(told))
     return head

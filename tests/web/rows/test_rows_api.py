@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from kscope.runs.models import Run, RunEvent
+from kscope.runs.models import Run
 from kscope.runs.rows import kept
 from kscope.runs.rows.sheet import SORTS, Sheet
 from kscope.runs.rows.table import Wanted
 from kscope.runs.selectors import run_state_at
+from tests.record import events_change
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -103,8 +104,8 @@ def test_a_long_history_is_read_in_parts(
 
 def test_a_shortened_history_is_read_anew(client: Client, driven: Run) -> None:
     rows(client, driven)
-    last = RunEvent.objects.filter(run=driven, seq=driven.head_seq)
-    last.update(message="another one", changes={"pod/default/new": {"queue": "active"}})
+    changes = '{"pod/default/new": {"queue": "active"}}'
+    events_change(driven.pk, [driven.head_seq], message="another one", changes=changes)
     assert "pod/default/new" in ids(rows(client, driven))
 
 

@@ -14,8 +14,8 @@ from kscope.runs.models import Command, OtherObject, Run, RunEvent
 
 BATCH = 1_000
 _EVENTS = (
-    "SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
-    " FROM runs_runevent WHERE run_id = %s AND seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+    "SELECT seq, at, kind, object, component, cause, message, data_text, changes_text"
+    " FROM events_between(%s, %s, %s) ORDER BY last_seq, seq LIMIT %s"
 )
 
 

@@ -1,0 +1,130 @@
+"""Writing the record: the events of a slice become a row, and small rows become larger ones.
+
+A row has up to BLOCK events, whose columns are arrays: PostgreSQL compresses each of them. No row
+goes beyond a multiple of BLOCK, so that the row of an event is found by its number.
+
+    slices of a few events     a row each
+    FEW events later           one row of all these
+    BLOCK events later         one row of all these
+
+So an event is written three times at most, a run has some eighty rows that are not full, and
+nobody has to tidy up after a run that stops.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import orjson
+from psycopg import Connection, Cursor
+from psycopg.rows import TupleRow
+
+BLOCK = 1024
+FEW = 64
+
+# An event: seq, at, kind, object, component, cause, message, data, changes; the last two are JSON.
+Row = Sequence[int | str | None]
+
+_NAMES = ("seq", "at", "kind", "object", "component", "cause", "message", "data", "changes")
+_COLUMNS = (
+    "run_id, first_seq, last_seq, first_at, last_at,"
+    " ats, kinds, objects, components, causes, messages, datas, changes, marks"
+)
+# The order of the rows that are aggregated is the order of the arrays.
+_GATHERED = (
+    "min(seq), max(seq), min(at), max(at), array_agg(at), array_agg(kind), array_agg(object),"
+    " array_agg(component), array_agg((seq - cause)::integer), array_agg(message),"
+    " array_agg(data), array_agg(changes), event_marks(array_agg(kind), array_agg(object))"
+)
+_ADD = (
+    f"INSERT INTO runs_eventchunk ({_COLUMNS}) SELECT %s, {_GATHERED} FROM ("
+    " SELECT seq, at, kind, object, component, cause, message, data::text, changes::text"
+    " FROM jsonb_to_recordset(%s::jsonb) AS added (seq bigint, at bigint, kind text, object text,"
+    "  component text, cause bigint, message text, data jsonb, changes jsonb)) AS event"
+).encode()
+_MERGE = (
+    "WITH old AS (DELETE FROM runs_eventchunk AS chunk WHERE run_id = %(run)s"
+    "  AND first_seq >= %(first)s AND last_seq BETWEEN %(first)s AND %(last)s"
+    # Only the small ones after the last large one: what is merged has no gaps.
+    "  AND first_seq > (SELECT coalesce(max(large.last_seq), 0) FROM runs_eventchunk AS large"
+    "   WHERE large.run_id = %(run)s AND large.last_seq BETWEEN %(first)s AND %(last)s"
+    "   AND large.last_seq - large.first_seq + 1 >= %(large)s)"
+    "  RETURNING *)"
+    f" INSERT INTO runs_eventchunk ({_COLUMNS}) SELECT %(run)s, {_GATHERED} FROM ("
+    " SELECT first_seq + place - 1 AS seq, at, kind, object, component,"
+    "  first_seq + place - 1 - distance AS cause, message, data, change AS changes"
+    " FROM old CROSS JOIN LATERAL unnest(ats, kinds, objects, components, causes, messages, datas,"
+    "  changes) WITH ORDINALITY AS event (at, kind, object, component, distance, message, data,"
+    "  change, place) ORDER BY 1) AS event HAVING count(*) > 0"
+).encode()
+_COPY = (
+    f"INSERT INTO runs_eventchunk ({_COLUMNS})"
+    " SELECT %(fork)s, first_seq, least(last_seq, %(seq)s), first_at, ats[upto], ats[:upto],"
+    " kinds[:upto], objects[:upto], components[:upto], causes[:upto], messages[:upto],"
+    " datas[:upto], changes[:upto], marks"
+    " FROM (SELECT *, least(last_seq, %(seq)s) - first_seq + 1 AS upto FROM runs_eventchunk"
+    "  WHERE run_id = %(parent)s AND first_seq <= %(seq)s) AS chunk"
+)
+
+
+def mark_of(word: str) -> int:
+    """The mark of a kind or an object; as `event_marks` makes it in the database."""
+    digest = hashlib.md5(word.encode(), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:4], signed=True)
+
+
+def events_add(link: Connection[TupleRow], run_id: int, rows: Sequence[Row]) -> None:
+    """Add *rows* of the run, without gaps and after all that it has; data and changes as JSON text.
+
+    It may be one of several statements that are sent together.
+    """
+    for piece in _pieces(rows):
+        chunk_add(link, run_id, piece)
+        _merge(link, run_id, _seq(piece[0]), _seq(piece[-1]))
+
+
+def chunk_add(link: Connection[TupleRow], run_id: int, rows: Sequence[Row]) -> None:
+    """Add *rows* as one row of the record: they have no gaps, and are of one block."""
+    objects: list[dict[str, Any]] = []
+    for row in rows:
+        event = dict(zip(_NAMES, row, strict=True))
+        for name in ("data", "changes"):
+            text = event[name]
+            event[name] = orjson.Fragment(text) if isinstance(text, str) else None
+        objects.append(event)
+    Cursor(link).execute(_ADD, [run_id, orjson.dumps(objects).decode()], prepare=True)
+
+
+def events_copy(cursor: Cursor[TupleRow], parent: int, fork: int, seq: int) -> None:
+    """Give the run *fork* the events of *parent* up to *seq*."""
+    cursor.execute(_COPY.encode(), {"parent": parent, "fork": fork, "seq": seq})
+
+
+def _pieces(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """The rows, cut where a block ends."""
+    start = 0
+    while start < len(rows):
+        end = start + BLOCK - (_seq(rows[start]) - 1) % BLOCK
+        yield rows[start:end]
+        start = end
+
+
+def _seq(row: Row) -> int:
+    seq = row[0]
+    assert isinstance(seq, int)
+    return seq
+
+
+def _merge(link: Connection[TupleRow], run_id: int, first: int, last: int) -> None:
+    """Merge the rows of the block where events *first* to *last* have filled it, or a part of it."""
+    begin = (first - 1) // BLOCK * BLOCK + 1
+    if last % BLOCK == 0:
+        if first > begin:
+            _merge_all(link, run_id, begin, last, large=BLOCK)
+    elif last - first + 1 < FEW and (first - 1) // FEW < last // FEW:
+        _merge_all(link, run_id, begin, last, large=FEW)
+
+
+def _merge_all(link: Connection[TupleRow], run_id: int, first: int, last: int, large: int) -> None:
+    span = {"run": run_id, "first": first, "last": last, "large": large}
+    Cursor(link).execute(_MERGE, span, prepare=True)

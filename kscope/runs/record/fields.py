@@ -1,0 +1,166 @@
+"""Columns of the view of events whose conditions also say which rows of the record can match.
+
+The view opens a row of the record to look at its events. A condition on an event tells PostgreSQL
+nothing about the row that the event is in, so each of these columns adds what follows from it:
+
+    seq = 5000       the row ends between 5000 and 6023, and begins at 5000 or before
+    at < t           the row begins before t
+    kind = 'Bound'   the row has the mark of "Bound"
+
+What is added follows from the condition, so that it holds in any combination, negations as well.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import orjson
+from django.db import models
+from django.db.models.expressions import Col
+from django.db.models.fields.json import HasKey
+from django.db.models.lookups import (
+    Exact,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+    Range,
+)
+
+from kscope.runs.record.chunks import BLOCK, mark_of
+
+# What follows from a condition with these values: SQL with {row} for the row's alias, and parameters.
+Follows = Callable[..., tuple[str, list[Any]]]
+
+
+def _implied(base: type[Any], follows: Follows) -> type[Any]:
+    """The lookup *base* with what follows from it, where it compares a column with values."""
+
+    class Implied(base):  # type: ignore[misc, valid-type]
+        def as_sql(self, compiler: Any, connection: Any) -> tuple[str, Sequence[Any]]:
+            text, values = super().as_sql(compiler, connection)
+            given = self.rhs if isinstance(self.rhs, (list, tuple, set)) else [self.rhs]
+            is_plain = all(isinstance(each, (int, str)) for each in given)
+            if not (isinstance(self.lhs, Col) and given and is_plain):
+                return text, values
+            row = compiler.quote_name_unless_alias(self.lhs.alias)
+            more, added = follows(*sorted(given) if base is In else given)
+            return f"({text} AND {more.format(row=row)})", [*values, *added]
+
+    Implied.__name__ = f"{base.__name__}OfRecord"
+    return Implied
+
+
+def _seqs_in(*seqs: int) -> tuple[str, list[Any]]:
+    has_one = "EXISTS (SELECT FROM unnest(%s::bigint[]) AS each (seq)"
+    return (
+        "{row}.last_seq >= %s AND {row}.last_seq < %s"
+        f" AND {has_one} WHERE each.seq BETWEEN {{row}}.first_seq AND {{row}}.last_seq)",
+        [seqs[0], seqs[-1] + BLOCK, [*seqs]],
+    )
+
+
+def _marked(*words: str) -> tuple[str, list[Any]]:
+    return "{row}.marks && %s::integer[]", [[mark_of(word) for word in words]]
+
+
+class _RecordField(models.Field):
+    """To migrations it is the field of Django that it stands for."""
+
+    plain: ClassVar[str]
+
+    def deconstruct(self) -> Any:
+        """See Field."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, f"django.db.models.{self.plain}", args, kwargs
+
+
+class SeqField(_RecordField, models.BigIntegerField):
+    """The number of an event."""
+
+    plain = "BigIntegerField"
+
+
+class MomentField(_RecordField, models.BigIntegerField):
+    """The virtual time of an event, which never decreases with its number."""
+
+    plain = "BigIntegerField"
+
+
+class MarkedField(_RecordField, models.TextField):
+    """A word by which events are looked for: a row has the marks of all of its words."""
+
+    plain = "TextField"
+
+
+class ChangesField(_RecordField, models.JSONField):
+    """What an event changed of the view state, by entity."""
+
+    plain = "JSONField"
+
+
+@ChangesField.register_lookup
+class _Changes(HasKey):
+    """Only JSON in whose text the key stands is read."""
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, Sequence[Any]]:
+        text, values = super().as_postgresql(compiler, connection)
+        if not isinstance(self.lhs, Col):
+            return text, values
+        row = compiler.quote_name_unless_alias(self.lhs.alias)
+        key = f"{orjson.dumps(self.rhs).decode()}:"
+        return f"(position(%s in {row}.changes_text) > 0 AND {text})", [key, *values]
+
+
+_LOOKUPS: dict[type[Any], dict[type[Any], Follows]] = {
+    SeqField: {
+        Exact: lambda seq: (
+            "{row}.last_seq >= %s AND {row}.last_seq < %s AND {row}.first_seq <= %s",
+            [seq, seq + BLOCK, seq],
+        ),
+        GreaterThan: lambda seq: ("{row}.last_seq > %s", [seq]),
+        GreaterThanOrEqual: lambda seq: ("{row}.last_seq >= %s", [seq]),
+        LessThan: lambda seq: (
+            "{row}.last_seq < %s AND {row}.first_seq < %s",
+            [seq + BLOCK, seq],
+        ),
+        LessThanOrEqual: lambda seq: (
+            "{row}.last_seq < %s AND {row}.first_seq <= %s",
+            [seq + BLOCK, seq],
+        ),
+        Range: lambda first, last: (
+            "{row}.last_seq >= %s AND {row}.last_seq < %s AND {row}.first_seq <= %s",
+            [first, last + BLOCK, last],
+        ),
+        In: _seqs_in,
+    },
+    MomentField: {
+        Exact: lambda at: ("%s BETWEEN {row}.first_at AND {row}.last_at", [at]),
+        GreaterThan: lambda at: ("{row}.last_at > %s", [at]),
+        GreaterThanOrEqual: lambda at: ("{row}.last_at >= %s", [at]),
+        LessThan: lambda at: ("{row}.first_at < %s", [at]),
+        LessThanOrEqual: lambda at: ("{row}.first_at <= %s", [at]),
+        Range: lambda first, last: (
+            "{row}.last_at >= %s AND {row}.first_at <= %s",
+            [first, last],
+        ),
+    },
+    MarkedField: {Exact: _marked, In: _marked},
+}
+
+for _field, _lookups in _LOOKUPS.items():
+    for _base, _follows in _lookups.items():
+        _field.register_lookup(_implied(_base, _follows))
+
+
+class EventQuerySet(models.QuerySet):
+    """Events in the order of seq come row by row, so that the first few of them open few rows."""
+
+    def order_by(self, *field_names: Any) -> "EventQuerySet":
+        """See QuerySet."""
+        names: list[Any] = []
+        for name in field_names:
+            if name in ("seq", "-seq"):
+                names.append(name.replace("seq", "last_seq"))
+            names.append(name)
+        return super().order_by(*names)
