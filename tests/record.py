@@ -49,7 +49,7 @@ def _rewrite(run_id: int, change: Callable[[list[_Row]], list[_Row]]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_SELECT, [run_id])
         rows = change([dict(zip(_NAMES, row, strict=True)) for row in cursor.fetchall()])
-        EventChunk.rows.filter(run_id=run_id).delete()
+        EventChunk.objects.filter(run_id=run_id).delete()
         # A row of the record has no gaps, and is of one block.
         places = {
             row["seq"]: (row["seq"] - i, (row["seq"] - 1) // BLOCK) for i, row in enumerate(rows)

@@ -190,7 +190,7 @@ def _locked(run_id: int, days: int) -> Run | None:
 
 # The size of rows as they are stored.
 _EVENT_SIZE = """
-SELECT coalesce(sum(pg_column_size(ats) + pg_column_size(kinds) + pg_column_size(objects)
+SELECT coalesce(sum(pg_column_size(ats) + pg_column_size(kinds) + pg_column_size(entities)
     + pg_column_size(components) + pg_column_size(causes) + pg_column_size(messages)
     + pg_column_size(datas) + pg_column_size(changes) + pg_column_size(marks)), 0)::bigint
 FROM runs_eventchunk WHERE run_id = %s

@@ -538,14 +538,13 @@ class EventChunk(models.Model):
     last_at = models.BigIntegerField()
     ats = ArrayField(models.BigIntegerField())
     kinds = ArrayField(models.TextField())
-    objects = ArrayField(models.TextField())
+    entities = ArrayField(models.TextField())
     components = ArrayField(models.TextField())
     causes = ArrayField(models.IntegerField(null=True))
     messages = ArrayField(models.TextField())
     datas = ArrayField(models.TextField(null=True), help_text=gettext_lazy("JSON, as jsonb has it"))
     changes = ArrayField(models.TextField(null=True), help_text=gettext_lazy("JSON, likewise"))
     marks = ArrayField(models.IntegerField())
-    rows: "models.Manager[EventChunk]" = models.Manager()
 
     class Meta:
         ordering = ("run_id", "last_seq")

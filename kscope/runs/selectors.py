@@ -330,13 +330,11 @@ def run_histogram(run: Run, *, buckets: int) -> dict[str, Any]:
 
 
 def _marks(run: Run, *, after: int) -> list[dict[str, Any]]:
-    """The first events worth a mark after event *after*, each kind looked up in its index."""
+    """The first events worth a mark after event *after*."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT found.at, found.kind, found.seq FROM unnest(%s::text[]) AS marked (kind)"
-            " CROSS JOIN LATERAL (SELECT event.at, event.kind, event.seq"
-            "  FROM events_of_kinds(%s, %s, %s, ARRAY[marked.kind]) AS event"
-            "  ORDER BY event.last_seq, event.seq LIMIT %s) AS found ORDER BY found.seq LIMIT %s",
-            [list(MARKED), run.pk, after, run.head_seq, MARKS, MARKS],
+            "SELECT at, kind, seq FROM events_of_kinds(%s, %s, %s, %s)"
+            " ORDER BY last_seq, seq LIMIT %s",
+            [run.pk, after, run.head_seq, list(MARKED), MARKS],
         )
         return [dict(zip(("at", "kind", "seq"), row, strict=True)) for row in cursor.fetchall()]

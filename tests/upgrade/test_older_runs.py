@@ -74,9 +74,10 @@ def migrated(django_db_blocker: Any) -> Iterator[str]:
         kept = (line for line in text.splitlines() if not line.startswith("\\"))
         databases.fill(name, "\n".join(kept))
         database_use(name)
-        before = rows_of_tables()
+        before, told = rows_of_tables(), events_digest()
         call_command("migrate", interactive=False, verbosity=0)
         after = rows_of_tables()
+        assert events_digest() == told
         database_use(databases.usual)
         assert {table: after.get(table) for table in before} == before
         yield name
@@ -130,14 +131,24 @@ def _used(name: str, blocker: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def rows_of_tables() -> dict[str, int]:
-    """How many rows every table of runs, pods, nodes and volumes has."""
+    """How many rows every table and view of runs, pods, nodes and volumes has."""
     found = {}
     with connection.cursor() as cursor:
-        for name in connection.introspection.table_names(cursor):
+        for name in connection.introspection.table_names(cursor, include_views=True):
             if name.startswith(("runs_", "scheduling_", "volumes_")):
                 cursor.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(name)))
                 found[name] = cursor.fetchone()[0]
     return found
+
+
+def events_digest() -> str:
+    """Over every event of every run, as it is read."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT md5(string_agg(ROW(run_id, seq, at, kind, object, component, cause, message,"
+            " data, changes)::text, '' ORDER BY run_id, seq)) FROM runs_runevent"
+        )
+        return str(cursor.fetchone()[0])
 
 
 def schema() -> list[tuple[Any, ...]]:

@@ -2,22 +2,21 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
-import django.db.models.manager
 from django.db import migrations, models
 
 from kscope.database_format import raise_format
 
 MARKS = """
-CREATE FUNCTION event_marks(kinds text[], objects text[]) RETURNS integer[]
+CREATE FUNCTION event_marks(kinds text[], entities text[]) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT array_agg(DISTINCT ('x' || left(md5(word), 8))::bit(32)::integer)
-    FROM (SELECT DISTINCT unnest(kinds || objects)) AS words (word)
+    FROM (SELECT DISTINCT unnest(kinds || entities)) AS words (word)
 $$
 """
 
 # The order within a run, and runs without gaps: else the events of a row could not be numbered.
 FILL = """
-INSERT INTO runs_eventchunk (run_id, first_seq, last_seq, first_at, last_at, ats, kinds, objects,
+INSERT INTO runs_eventchunk (run_id, first_seq, last_seq, first_at, last_at, ats, kinds, entities,
     components, causes, messages, datas, changes, marks)
 SELECT run_id, min(seq), max(seq), min(at), max(at), array_agg(at ORDER BY seq),
     array_agg(kind ORDER BY seq), array_agg(object ORDER BY seq),
@@ -36,7 +35,7 @@ SELECT chunk.run_id, chunk.first_seq + event.place - 1 AS seq, event.at, event.k
     event.data::jsonb AS data, event.change::jsonb AS changes,
     event.data AS data_text, event.change AS changes_text,
     chunk.first_seq, chunk.last_seq, chunk.first_at, chunk.last_at, chunk.marks
-FROM runs_eventchunk AS chunk CROSS JOIN LATERAL unnest(chunk.ats, chunk.kinds, chunk.objects,
+FROM runs_eventchunk AS chunk CROSS JOIN LATERAL unnest(chunk.ats, chunk.kinds, chunk.entities,
     chunk.components, chunk.causes, chunk.messages, chunk.datas, chunk.changes) WITH ORDINALITY
     AS event (at, kind, object, component, distance, message, data, change, place)
 """
@@ -71,7 +70,7 @@ $$
 CREATE FUNCTION event_at(run bigint, number bigint) RETURNS SETOF runs_runevent
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT chunk.run_id, number, chunk.ats[number - chunk.first_seq + 1],
-        chunk.kinds[number - chunk.first_seq + 1], chunk.objects[number - chunk.first_seq + 1],
+        chunk.kinds[number - chunk.first_seq + 1], chunk.entities[number - chunk.first_seq + 1],
         chunk.components[number - chunk.first_seq + 1],
         number - chunk.causes[number - chunk.first_seq + 1],
         chunk.messages[number - chunk.first_seq + 1],
@@ -105,7 +104,7 @@ class Migration(migrations.Migration):
                 ('last_at', models.BigIntegerField()),
                 ('ats', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), size=None)),
                 ('kinds', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), size=None)),
-                ('objects', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), size=None)),
+                ('entities', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), size=None)),
                 ('components', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), size=None)),
                 ('causes', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(null=True), size=None)),
                 ('messages', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), size=None)),
@@ -118,9 +117,6 @@ class Migration(migrations.Migration):
                 'ordering': ('run_id', 'last_seq'),
                 'indexes': [models.Index(fields=['run', 'first_at', 'last_seq'], name='eventchunk_at')],
             },
-            managers=[
-                ('rows', django.db.models.manager.Manager()),
-            ],
         ),
         migrations.RunSQL(MARKS),
         migrations.RunSQL(FILL),

@@ -8,7 +8,7 @@ from django.test import Client
 
 from kscope.runs.models import Run, RunEvent
 from scheduling.models import Pod
-from tests.record import events_remove
+from tests.record import events_change, events_remove
 
 
 def checked(run: Run) -> tuple[str, int]:
@@ -41,8 +41,9 @@ def test_a_missing_event_is_found(driven: Run) -> None:
 
 
 def test_a_changed_event_is_found(driven: Run) -> None:
-    events = RunEvent.objects.filter(run_id=driven.pk, object="pod/default/web")
-    events.filter(kind="PodBound").update(changes={"pod/default/web": {"node": "elsewhere"}})
+    bound = RunEvent.objects.get(run=driven, object="pod/default/web", kind="PodBound")
+    changes = '{"pod/default/web": {"node": "elsewhere"}}'
+    events_change(driven.pk, [bound.seq], changes=changes)
     printed, _ = checked(driven)
     assert "view against events: pod/default/web: recorded is {" in printed
 

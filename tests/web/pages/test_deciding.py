@@ -57,7 +57,9 @@ def test_pods_bound_later_lead_the_sentence(client: Client, driven: Run) -> None
 def test_words_of_versions_are_no_decision(client: Client, driven: Run) -> None:
     left, right = (play(forked(driven, profile=profile)) for profile in ("v1.34", "v1.36"))
     refused = RunEvent.objects.filter(run=right, kind="FailedScheduling")
-    assert refused.update(message="in other words")
+    seqs = [*refused.values_list("seq", flat=True)]
+    assert seqs
+    events_change(right.pk, seqs, message="in other words")
     assert compared(client, left, right)["decision"] is None
 
 
