@@ -13,7 +13,7 @@ from bench.servers import servers
 from bench.size import LEAST
 from bench.table import Row, print_table
 
-# Name → (module with a function `bench`, title). The last seven share a database and a web process.
+# Name → (module with a function `bench`, title). The last nine share a database and a web process.
 BENCHES = {
     "engine": ("bench.engine", "Scheduling, every node examined (given: kube-scheduler 1.34.1)"),
     "growth": ("bench.growth", "Growth with nodes and with placed pods, and memory"),
@@ -28,13 +28,24 @@ BENCHES = {
     ),
     "pipeline": ("bench.pipeline", "From the engine over committed rows to the stream"),
     "stream": ("bench.stream", "Fan-out to many browsers"),
+    "database": ("bench.database", "What an event takes in the database"),
     "api": ("bench.api", "The Kubernetes API of a run: writes, lists and watches"),
     "board": ("bench.pages.board", "What a browser waits for when it opens a large run"),
     "frames": ("bench.pages.frames", "The board of a large run while it plays at full speed"),
     "lists": ("bench.pages.lists", "The lists of a large run while it plays at full speed"),
     "share": ("bench.share", "What one account takes from another, and what nobody may send"),
 }
-ON_SERVERS = {"import", "pipeline", "stream", "api", "board", "frames", "lists", "share"}
+ON_SERVERS = {
+    "import",
+    "pipeline",
+    "stream",
+    "database",
+    "api",
+    "board",
+    "frames",
+    "lists",
+    "share",
+}
 
 
 def main() -> int:
