@@ -56,14 +56,19 @@ _MERGE = (
     "  changes) WITH ORDINALITY AS event (at, kind, object, component, distance, message, data,"
     "  change, place) ORDER BY 1) AS event HAVING count(*) > 0"
 ).encode()
+# What is whole is copied as it is stored, still compressed; of the last row there may be a part.
 _COPY = (
     f"INSERT INTO runs_eventchunk ({_COLUMNS})"
-    " SELECT %(fork)s, first_seq, least(last_seq, %(seq)s), first_at, ats[upto], ats[:upto],"
-    " kinds[:upto], entities[:upto], components[:upto], causes[:upto], messages[:upto],"
-    " datas[:upto], changes[:upto], marks"
-    " FROM (SELECT *, least(last_seq, %(seq)s) - first_seq + 1 AS upto FROM runs_eventchunk"
-    "  WHERE run_id = %(parent)s AND first_seq <= %(seq)s) AS chunk"
-)
+    f" SELECT %(fork)s, {_COLUMNS.removeprefix('run_id, ')} FROM runs_eventchunk"
+    " WHERE run_id = %(parent)s AND last_seq <= %(seq)s"
+).encode()
+_COPY_PART = (
+    f"INSERT INTO runs_eventchunk ({_COLUMNS})"
+    " SELECT %(fork)s, first_seq, %(seq)s, first_at, ats[upto], ats[:upto], kinds[:upto],"
+    " entities[:upto], components[:upto], causes[:upto], messages[:upto], datas[:upto],"
+    " changes[:upto], marks FROM (SELECT *, %(seq)s - first_seq + 1 AS upto FROM runs_eventchunk"
+    "  WHERE run_id = %(parent)s AND first_seq <= %(seq)s AND last_seq > %(seq)s) AS chunk"
+).encode()
 
 
 def mark_of(word: str) -> int:
@@ -113,7 +118,8 @@ def _escaped(text: str) -> str:
 
 def events_copy(cursor: Cursor[TupleRow], parent: int, fork: int, seq: int) -> None:
     """Give the run *fork* the events of *parent* up to *seq*."""
-    cursor.execute(_COPY.encode(), {"parent": parent, "fork": fork, "seq": seq})
+    for statement in (_COPY, _COPY_PART):
+        cursor.execute(statement, {"parent": parent, "fork": fork, "seq": seq})
 
 
 def _pieces(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
