@@ -1,4 +1,4 @@
-"""Events as arrays of up to 1,024 of them in a row, which PostgreSQL compresses: docs/adr/0044."""
+"""Events as arrays of up to 1,024 of them in a row, which PostgreSQL compresses: docs/adr/0046."""
 
 import django.contrib.postgres.fields
 import django.db.models.deletion

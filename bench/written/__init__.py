@@ -1,0 +1,1 @@
+"""What a worker writes to the database: how fast, and how much."""
