@@ -168,20 +168,21 @@ class EventQuerySet(models.QuerySet):
 
     def count(self) -> int:
         """See QuerySet. All events, or all of a run, are counted without opening a row."""
-        conditions = self.query.where
+        where = self.query.where
+        conditions: list[Any] = [*where.children]
         are_of_runs = all(
             isinstance(each, Exact) and isinstance(each.lhs, Col) and each.lhs.target.name == "run"
-            for each in conditions.children
+            for each in conditions
         )
-        is_plain = conditions.connector == AND and not (
-            conditions.negated or self.query.is_sliced or self.query.distinct
+        is_plain = where.connector == AND and not (
+            where.negated or self.query.is_sliced or self.query.distinct
         )
         if self._result_cache is not None or not (are_of_runs and is_plain):
             return super().count()
-        runs = [each.rhs for each in conditions.children]
-        where = " AND ".join(["run_id = %s"] * len(runs)) or "true"
+        runs = [each.rhs for each in conditions]
+        wanted = " AND ".join(["run_id = %s"] * len(runs)) or "true"
         with connections[self.db].cursor() as cursor:
-            cursor.execute(f"{_COUNT} WHERE {where}", runs)
+            cursor.execute(f"{_COUNT} WHERE {wanted}", runs)
             return int(cursor.fetchone()[0])
 
 
