@@ -132,11 +132,14 @@ def store_run(
     scenario: Any, *, play: bool = False, speed: str = "max", profile: str = "v1.34"
 ) -> Any:
     """A run of *scenario*, as a user would have made it."""
+    from kscope.runs.contents import packed, pieces_keep
     from kscope.runs.models import Run, Scenario
 
+    content = packed(scenario.to_dict())
     row = Scenario.objects.create(
-        name=scenario.name, digest=os.urandom(8).hex(), document=scenario.to_dict()
+        name=scenario.name, digest=os.urandom(8).hex(), header=content.header
     )
+    pieces_keep(row, content.pieces)
     status = Run.Status.PLAYING if play else Run.Status.PAUSED
     return Run.objects.create(
         scenario=row, name=scenario.name, speed=speed, status=status, profile=profile

@@ -15,8 +15,8 @@ from engine.diagnosis.triage.asking import explain_as_it_stands
 from engine.diagnosis.triage.report import Triage
 from engine.diagnosis.triage.superseded import superseded
 from engine.diagnosis.triage.triage import triage_parts
-from engine.input.scenario import Scenario
 from engine.kernel.errors import SimError
+from kscope.runs.contents import items_of, loaded_of
 from kscope.runs.drive.replay import engine_created
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import KeptEvidence, Run
@@ -116,7 +116,7 @@ def first_look_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
     """
     run = Run.objects.select_related("scenario").get(pk=run_id)
     with collector_paused():
-        evidence, scenario = evidence_of(run), Scenario.from_dict({**run.scenario.document})
+        evidence, scenario = evidence_of(run), loaded_of(run.scenario)
         read = reading(run.profile, scenario, evidence).to_dict()
         yield {"run": run.pk, **read, "report": stored_report(run.scenario.report)}
         found = first_look(_beginning(run), scenario, evidence)
@@ -154,5 +154,6 @@ def _beginning(run: Run) -> Cluster:
 def evidence_of(run: Run) -> Evidence:
     """What the files of *run* say."""
     kept = KeptEvidence.objects.filter(pk=run.scenario_id).first()
-    manifests = [*run.scenario.document["objects"], *(kept.objects_aside if kept else ())]
+    parts = ("objects", "objects_aside")
+    manifests = [each for part in parts for each in items_of(run.scenario_id, part)]
     return Evidence(manifests, kept.newest_write if kept else "")

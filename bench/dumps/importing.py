@@ -187,12 +187,20 @@ class _Watch:
 
     def _one(self, role: str, process: Any, before: dict[int, float]) -> None:
         try:
-            times, memory = process.cpu_times(), process.memory_info()
-        except psutil.Error:
+            times, peak = process.cpu_times(), _peak_of(process.pid)
+        except (psutil.Error, OSError):
             return
         took = times.user + times.system - before.get(process.pid, 0.0)
         self._seen[process.pid] = role, took
-        self.peaks[role] = max(self.peaks.get(role, 0), memory.rss - memory.shared)
+        self.peaks[role] = max(self.peaks.get(role, 0), peak)
+
+
+def _peak_of(pid: int) -> int:
+    """The most that a process has had in memory, shared pages too, in bytes: the kernel keeps it."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"process {pid} is ending")
 
 
 def _family(root: int) -> list[Any]:

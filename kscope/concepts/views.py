@@ -32,7 +32,7 @@ def concept(request: HttpRequest, anchor: str) -> HttpResponse:
     if found is None or found.seen is None:
         raise Http404(gettext("No run shows {concept}.").format(concept=anchor))
     demos = readable_scenarios(visitor_of(request)).filter(is_demo=True)
-    demo = demos.filter(document__name=found.seen.demo).first()
+    demo = demos.filter(header__name=found.seen.demo).first()
     if demo is None:
         return redirect(f"/concepts/#{anchor}")
     run = kept_run_made(demo, LessonRun(scenario=found.seen.demo, profile=found.seen.version))

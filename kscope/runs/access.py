@@ -21,7 +21,7 @@ def readable_runs(visitor: Visitor) -> QuerySet[Run]:
 def readable_scenarios(visitor: Visitor) -> QuerySet[Scenario]:
     """The scenarios that the visitor may see, without the parts of these that can be large."""
     readable = Scenario.objects.filter(visitor.readable())
-    return readable.select_related("owner").defer("document", "report")
+    return readable.select_related("owner").defer("report")
 
 
 def found_run(

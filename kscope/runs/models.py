@@ -1,7 +1,6 @@
 """Tables of runs: scenarios, runs, events, checkpoints, commands, and the base of projections."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -11,7 +10,6 @@ from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce
 from django.utils.translation import gettext_lazy
-from psycopg.types.json import Jsonb
 
 from engine.cluster.source import fingerprint
 from engine.input.budget import Budget
@@ -34,47 +32,6 @@ class StoredJSON(json.JSONDecoder):
     def decode(self, s: str, *_: Any) -> Any:
         """See json.JSONDecoder."""
         return orjson.loads(s)
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedJSON:
-    """The JSON text of a value that is stored as it is: a large one is not encoded twice."""
-
-    text: bytes
-
-
-class DocumentField(models.JSONField):
-    """A JSONField that takes an EncodedJSON as well. To migrations it is a JSONField."""
-
-    def get_db_prep_value(self, value: Any, connection: Any, prepared: bool = False) -> Any:
-        """See Field."""
-        if isinstance(value, EncodedJSON):
-            return Jsonb(value.text, dumps=_as_it_is)
-        return super().get_db_prep_value(value, connection, prepared)
-
-    def deconstruct(self) -> Any:
-        """See Field."""
-        name, _, args, kwargs = super().deconstruct()
-        return name, "django.db.models.JSONField", args, kwargs
-
-
-def _as_it_is(text: bytes) -> bytes:
-    return text
-
-
-class ScenarioHeader(models.Func):
-    """SQL for the document of a scenario without what can be large."""
-
-    template = "(%(expressions)s - ARRAY['objects', 'steps', 'outside'])"
-
-
-class StepsCount(models.Func):
-    """SQL for how many steps the document of a scenario has."""
-
-    template = "jsonb_array_length(%(expressions)s -> 'steps')"
-
-    def __init__(self, document: str) -> None:
-        super().__init__(document, output_field=models.IntegerField())
 
 
 class ManifestText(models.Func):
@@ -144,8 +101,9 @@ class Scenario(OwnedModel):
     digest = models.CharField(max_length=64)
     is_demo = models.BooleanField(default=False)
     position = models.IntegerField(default=0, help_text=gettext_lazy("order in the gallery"))
-    document = DocumentField(
-        decoder=StoredJSON, help_text=gettext_lazy("what the engine is built from")
+    header = models.JSONField(
+        decoder=StoredJSON,
+        help_text=gettext_lazy("what the engine is built from, without what its pieces hold"),
     )
     summary = models.JSONField(default=dict, help_text=gettext_lazy("number of objects by kind"))
     not_modelled = models.JSONField(
@@ -183,6 +141,7 @@ class Scenario(OwnedModel):
         help_text=gettext_lazy("there for lessons alone; no list of scenarios has it"),
     )
     created = models.DateTimeField(auto_now_add=True)
+    pieces: "models.Manager[ScenarioPiece]"
     runs: "models.Manager[Run]"
     story: "Story"
 
@@ -198,20 +157,31 @@ class Scenario(OwnedModel):
     def __str__(self) -> str:
         return self.name
 
-    @property
-    def steps_count(self) -> int:
-        """How many steps its document has; counted in the database, as they can be large."""
-        counted = Scenario.objects.annotate(steps=StepsCount("document"))
-        number: int = counted.values_list("steps", flat=True).get(pk=self.pk)
-        return number
 
-    @property
-    def header(self) -> dict[str, Any]:
-        """The document without its objects and steps: these stay in the database, as they can be large."""
-        field = models.JSONField(decoder=StoredJSON)
-        kept = Scenario.objects.annotate(header=ScenarioHeader("document", output_field=field))
-        header: dict[str, Any] = kept.values_list("header", flat=True).get(pk=self.pk)
-        return header
+class ScenarioPiece(models.Model):
+    """Items of a part of a scenario's document, in order from place 0: see kscope/runs/contents.py.
+
+    `lines` are compressed JSON lines, `count` of them. Of Secrets and ConfigMaps `objects_aside`
+    have the names alone.
+    """
+
+    scenario = models.ForeignKey(
+        Scenario, on_delete=models.CASCADE, related_name="pieces", db_index=False
+    )
+    part = models.CharField(max_length=20)
+    place = models.IntegerField()
+    count = models.IntegerField()
+    lines = models.BinaryField()
+    scenario_id: int
+
+    class Meta:
+        ordering = ("scenario", "part", "place")
+        constraints = (
+            models.UniqueConstraint(fields=("scenario", "part", "place"), name="piece_of_scenario"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.part} {self.place} of {self.scenario_id}"
 
 
 class Lesson(models.Model):
@@ -265,16 +235,14 @@ class Story(models.Model):
 
 
 class KeptEvidence(models.Model):
-    """What the files of a scenario that stands say beside its document, which no run plays.
+    """The files of a scenario that stands say more than its document, which no run plays.
 
-    `objects_aside` are manifests, of Secrets and ConfigMaps the names; `newest_write` is an RFC 3339
-    time.
+    `newest_write` is an RFC 3339 time. The objects are in pieces of the scenario: `objects_aside`.
     """
 
     scenario = models.OneToOneField(
         Scenario, on_delete=models.CASCADE, primary_key=True, related_name="evidence"
     )
-    objects_aside = models.JSONField(decoder=StoredJSON, default=list)
     newest_write = models.TextField(blank=True)
 
     def __str__(self) -> str:
@@ -479,10 +447,9 @@ class Run(OwnedModel):
     @classmethod
     def described(cls) -> "models.QuerySet[Run]":
         """All runs, with their scenarios but without the parts of these that can be large."""
-        large = ("scenario__document", "scenario__report")
         of_file = ("imported__trail", "imported__answers", "imported__file")
         related = ("scenario", "owner", "imported")
-        return cls.objects.select_related(*related).defer(*large, *of_file)
+        return cls.objects.select_related(*related).defer("scenario__report", *of_file)
 
     @classmethod
     def with_worker(cls, runs: "models.QuerySet[Run]") -> "models.QuerySet[Run]":

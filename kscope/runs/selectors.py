@@ -144,7 +144,7 @@ def budget_used(run: Run) -> dict[str, int]:
 
 def run_is_external(run: Run) -> bool:
     """Whether a client decides on pods of the run, as chosen for it or as its scenario says."""
-    external = Scenario.objects.filter(document__schedulers__contains=[{"external": True}])
+    external = Scenario.objects.filter(header__schedulers__contains=[{"external": True}])
     return run.external_scheduler or external.filter(pk=run.scenario_id).exists()
 
 

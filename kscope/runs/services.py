@@ -1,11 +1,9 @@
 """What can be done with scenarios and runs. Every write of the web side goes through here."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-import orjson
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, ProtectedError, Q
 from django.utils.translation import gettext, ngettext
@@ -27,9 +25,10 @@ from kscope.runs import leases
 from kscope.runs.app_registry import registry
 from kscope.runs.capacity.quotas import quotas_check
 from kscope.runs.capacity.waiting import moments
+from kscope.runs.contents import Digest, Packed, packed, pieces_keep
 from kscope.runs.drive.forks import commands_plan, history_copy
 from kscope.runs.errors import ApplicationError
-from kscope.runs.models import Command, EncodedJSON, KeptEvidence, Lesson, Run, RunEvent, Scenario
+from kscope.runs.models import Command, KeptEvidence, Lesson, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.selectors import check_seq
 
@@ -68,52 +67,51 @@ def scenario_store(
     loaded = sim_scenario.Scenario.from_load(result, name=name, at=at)
     document = loaded.to_dict()
     evidence = _evidence(result) if loaded.stands else None
-    # Other evidence makes another scenario as well, because it leads to other answers.
-    # When it was imported does not: the time of the first import stays.
+    # When it was imported makes no other scenario: the time of the first import stays.
     files_name_it = (result.scenario or {}).get("instant") or result.instant
-    content = document if files_name_it else {**document}
-    if not files_name_it:
-        content.pop("instant", None)
-    encoded = _encoded(content)
-    beside = _encoded(evidence) if evidence else b""
-    digest = _digest(encoded, beside)
+    digest = Digest(without=() if files_name_it else ("instant",))
+    content = packed(document, digest)
+    if evidence is not None:
+        # Other evidence makes another scenario as well, because it leads to other answers.
+        content.pieces += packed(evidence, digest).pieces
     kinds = Counter(str(manifest["kind"]) for manifest in loaded.objects)
     fields = {
         "name": loaded.title or loaded.name,
         "question": question or loaded.question,
         "is_demo": is_demo,
         "position": position,
-        "document": document,
+        "header": content.header,
         "summary": dict(sorted(kinds.items())),
         "not_modelled": document.get("not_modelled", []),
         # Without a language: it is said in that of each reader.
         "report": stored(result.to_report()),
         "as_brought": loaded.stands,
         "instant": document.get("instant", ""),
-        "bytes": len(encoded) + len(beside),
+        "bytes": digest.bytes,
         "told": _told(document),
         "is_of_lessons": is_of_lessons,
         "visibility": Visibility.PUBLIC if is_demo or is_of_lessons else Visibility.PRIVATE,
     }
     with transaction.atomic():
         if is_demo or is_of_lessons:
-            demo, _ = Scenario.objects.update_or_create(digest=digest, owner=None, defaults=fields)
-            _keep_evidence(demo, evidence)
+            known = {"digest": digest.hex, "owner": None}
+            demo, is_new = Scenario.objects.update_or_create(**known, defaults=fields)
+            if is_new:
+                _keep_content(demo, content, evidence)
             return demo
         quotas_check(owner_id)
         # An upload with the content of a demo is the demo.
         # With lessons it is its owner's: nobody writes lessons for those who look at the demo.
         whose = Q(owner_id=owner_id) if result.lessons else Q(owner_id=owner_id) | Q(is_demo=True)
-        known = Scenario.objects.filter(whose, digest=digest)
+        known = Scenario.objects.filter(whose, digest=digest.hex)
         found = known.order_by("is_demo").first()
         if found is None:
             quotas_check(owner_id, uploads=1, upload_bytes=fields["bytes"])
-            text = EncodedJSON(encoded if files_name_it else _encoded(document))
-            found, _ = Scenario.objects.get_or_create(
-                digest=digest, owner_id=owner_id, defaults={**fields, "document": text}
+            found, is_new = Scenario.objects.get_or_create(
+                digest=digest.hex, owner_id=owner_id, defaults=fields
             )
-            found.document = document
-            _keep_evidence(found, evidence)
+            if is_new:
+                _keep_content(found, content, evidence)
         elif not found.is_demo:
             # The same objects may come in other files.
             found.report = fields["report"]
@@ -170,21 +168,10 @@ def _evidence(result: LoadResult) -> dict[str, Any] | None:
     return {"objects_aside": aside, "newest_write": result.newest_write}
 
 
-def _digest(*texts: bytes) -> str:
-    """The digest of texts one behind the other."""
-    whole = hashlib.sha256()
-    for each in texts:
-        whole.update(each)
-    return whole.hexdigest()
-
-
-def _encoded(part: dict[str, Any]) -> bytes:
-    return orjson.dumps(part, option=orjson.OPT_SORT_KEYS)
-
-
-def _keep_evidence(scenario: Scenario, evidence: dict[str, Any] | None) -> None:
+def _keep_content(scenario: Scenario, content: Packed, evidence: dict[str, Any] | None) -> None:
+    pieces_keep(scenario, content.pieces)
     if evidence is not None:
-        KeptEvidence.objects.get_or_create(scenario=scenario, defaults=evidence)
+        KeptEvidence.objects.create(scenario=scenario, newest_write=evidence["newest_write"])
 
 
 def scenario_delete(*, scenario: Scenario) -> None:

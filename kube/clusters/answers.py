@@ -48,7 +48,7 @@ class Answers:
         """Bring the run to virtual time *until*, and pause it there."""
         Run.objects.filter(pk=run).update(until=until)
         while True:
-            found = Run.objects.defer("scenario__document").get(pk=run)
+            found = Run.objects.get(pk=run)
             services.run_transport(run=found, action="play", speed=Run.Speed.MAX)
             found = self._wait(run)
             if found.head_at >= until and self._stand(run):
@@ -80,7 +80,7 @@ class Answers:
     def _wait(self, run: int) -> Run:
         """The run once it does not play any more."""
         while True:
-            found = Run.objects.defer("scenario__document").get(pk=run)
+            found = Run.objects.get(pk=run)
             if found.status in _STATES:
                 return found
             time.sleep(_LOOK_SECONDS)

@@ -6,10 +6,12 @@ from typing import Any
 import orjson
 
 from engine.cluster.checks.cluster_checks import cluster_findings
+from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
-from kscope.runs.drive.beginning.clusters import cluster_create
+from engine.input.scenario import Scenario
+from kscope.runs.contents import items_in
 from kscope.runs.drive.replay import go_to
-from kscope.runs.models import Run, Scenario
+from kscope.runs.models import Run
 from tests.chaos.tree import Tree
 
 _EVENTS = (
@@ -63,14 +65,27 @@ class _Judge:
             "profile, seed, tie_break, status, error, head_seq, head_at, head_steps, head_digest"
         )
         (row,) = self.ask(f"SELECT {columns} FROM runs_run WHERE id = %s", self.run_id)  # type: ignore[arg-type]
-        (document,) = self.ask(
-            "SELECT s.document::text FROM runs_run r JOIN runs_scenario s ON s.id = r.scenario_id"
-            " WHERE r.id = %s",
+        return Run(pk=self.run_id, **dict(zip(columns.split(", "), row, strict=True)))
+
+    def _created(self) -> Cluster:
+        """The cluster at the beginning of the run."""
+        ((scenario, header),) = self.ask(
+            "SELECT s.id, s.header::text FROM runs_run r JOIN runs_scenario s"
+            " ON s.id = r.scenario_id WHERE r.id = %s",
             self.run_id,
         )
-        scenario = Scenario(document=orjson.loads(document[0]))
-        return Run(
-            pk=self.run_id, scenario=scenario, **dict(zip(columns.split(", "), row, strict=True))
+        parts: dict[str, Any] = orjson.loads(header)
+        pieces = self.ask(
+            "SELECT part, lines FROM runs_scenariopiece WHERE scenario_id = %s ORDER BY part, place",
+            scenario,
+        )
+        for part, lines in pieces:
+            parts.setdefault(part, []).extend(items_in(lines))
+        return Cluster.create(
+            Scenario.from_dict(parts),
+            profile=self.run.profile,
+            seed=self.run.seed,
+            tie_break="name" if self.run.tie_break == "name" else "random",
         )
 
     def expect(self, holds: bool, otherwise: str) -> None:
@@ -100,7 +115,7 @@ class _Judge:
         """Events, objects and attempts are those of an engine that nothing has disturbed."""
         run = self.run
         self.expect(run.status == Run.Status.FINISHED, f"is {run.status}: {run.error}")
-        engine = cluster_create(run)
+        engine = self._created()
         for _, body, _, _, position, at, _ in self.commands:
             go_to(engine, steps=position, at=at)
             engine.apply(Command.from_dict(orjson.loads(body)))

@@ -9,9 +9,11 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
+from engine.input.scenario import Scenario as LoadedScenario
 from kscope.runs import aside
+from kscope.runs.contents import packed, pieces_keep
 from kscope.runs.drive import runner
-from kscope.runs.models import Run
+from kscope.runs.models import Run, Scenario
 from tests.contract import kept
 from tests.waiting import wait_for
 
@@ -83,6 +85,14 @@ def answer_here(monkeypatch: pytest.MonkeyPatch) -> None:
         return await sync_to_async(answer)(question, on_part)
 
     monkeypatch.setattr(aside, "ask", ask)
+
+
+def kept_scenario(loaded: LoadedScenario) -> Scenario:
+    """A scenario that came in no file."""
+    content = packed(loaded.to_dict())
+    scenario = Scenario.objects.create(name="crowd", digest="crowd", header=content.header)
+    pieces_keep(scenario, content.pieces)
+    return scenario
 
 
 def drive(run_id: int) -> None:

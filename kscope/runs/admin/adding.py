@@ -61,7 +61,7 @@ def _offered_runs(wanted: str) -> QuerySet[Run]:
     if is_number(wanted):
         offered.add(int(wanted))
     found = newest.filter(pk__in=offered).select_related("scenario")
-    return found.defer("scenario__document")
+    return found.defer("scenario__report")
 
 
 class NewObjectForm(forms.Form):

@@ -55,11 +55,7 @@ class ScenarioAdmin(ReadOnlyAdmin):
     list_display = ("name", "question", "is_demo", "created")
     list_filter = ("is_demo",)
     search_fields = ("name", "question")
-    exclude = ("document",)
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Scenario]:
-        """Without the documents, which can be large and are not shown here."""
-        return super().get_queryset(request).defer("document")
+    exclude = ("header",)
 
 
 @admin.register(Run)
@@ -81,9 +77,9 @@ class RunAdmin(ReadOnlyAdmin):
     search_fields = ("name", "scenario__name")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
-        """Without the documents of scenarios, which can be large."""
+        """Without how the files of scenarios were read, which can be large."""
         found = super().get_queryset(request).select_related("scenario")
-        return found.defer("scenario__document")
+        return found.defer("scenario__report")
 
     @admin.display(description=gettext_lazy("time"))
     def virtual_time(self, run: Run) -> str:

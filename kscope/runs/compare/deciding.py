@@ -18,7 +18,8 @@ from kscope.runs.compare import calculation
 from kscope.runs.compare.calculation import Calculation
 from kscope.runs.compare.comparison import seconds
 from kscope.runs.compare.times import Wait, Waits, waits_apart
-from kscope.runs.models import Run, RunEvent
+from kscope.runs.contents import items_are_same, items_count
+from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.selectors import event_dict
 from kscope.words.joining import sentences
 
@@ -186,7 +187,7 @@ def inputs_apart(a: Run, b: Run, shared: int) -> list[Input]:
     if a.configuration != b.configuration:
         found += _leaves_apart("configuration", _configuration_of(a), _configuration_of(b))
     if a.scenario_id != b.scenario_id:
-        found += _scenarios_apart(a.scenario.document, b.scenario.document)
+        found += _scenarios_apart(a.scenario, b.scenario)
     return found + _commands_apart(a, b, shared)
 
 
@@ -195,14 +196,16 @@ def _configuration_of(run: Run) -> Any:
     return run.configuration or run.scenario.header.get("configuration")
 
 
-def _scenarios_apart(a: dict[str, Any], b: dict[str, Any]) -> list[Input]:
-    parts = ("configuration", "schedulers")
-    found = [each for part in parts for each in _leaves_apart("configuration", a[part], b[part])]
-    sizes = ("objects", "steps")
+def _scenarios_apart(a: Scenario, b: Scenario) -> list[Input]:
+    found = [
+        each
+        for part in ("configuration", "schedulers")
+        for each in _leaves_apart("configuration", a.header[part], b.header[part])
+    ]
     found += [
-        Input(kind="scenario", what=part, a=len(a[part]), b=len(b[part]))
-        for part in sizes
-        if a[part] != b[part]
+        Input(kind="scenario", what=part, a=items_count(a.pk, part), b=items_count(b.pk, part))
+        for part in ("objects", "steps")
+        if not items_are_same(a.pk, b.pk, part)
     ]
     return found
 

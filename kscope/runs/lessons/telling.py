@@ -27,7 +27,7 @@ def readable_lessons(request: Any) -> QuerySet[Lesson]:
     """The lessons about scenarios that the visitor may see, in their order."""
     scenarios = readable_scenarios(visitor_of(request)).values("pk")
     readable = Lesson.objects.filter(scenario__in=scenarios)
-    return readable.select_related("scenario").defer("scenario__document", "scenario__report")
+    return readable.select_related("scenario").defer("scenario__report")
 
 
 def found_lesson(request: Any, slug: str) -> Lesson:

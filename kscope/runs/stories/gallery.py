@@ -91,5 +91,5 @@ def story_of(visitor: Visitor, slug: str) -> Story | None:
     """The story at that address without what can be large, if the visitor may see its demo."""
     demos = readable_scenarios(visitor).filter(is_demo=True).values("pk")
     stories = Story.objects.filter(scenario__in=demos, slug=slug).select_related("scenario")
-    large = ("replay", "drawing", "scenario__document", "scenario__report")
+    large = ("replay", "drawing", "scenario__report")
     return stories.defer(*large).first()

@@ -1,10 +1,8 @@
 """Plays each demo once for each engine, and keeps what the gallery shows of it."""
 
-from typing import Any
-
 from engine.cluster.source import fingerprint
 from engine.diagnosis.story.story import story_played
-from engine.input.scenario import Scenario as Input
+from kscope.runs.contents import loaded_of
 from kscope.runs.models import Scenario, Story
 
 
@@ -13,10 +11,9 @@ def story_keep(scenario: Scenario) -> None:
     digest = fingerprint()
     if Story.objects.filter(pk=scenario.pk, engine_digest=digest).exists():
         return
-    document: dict[str, Any] = scenario.document
-    told = story_played(Input.from_dict(document), profile=scenario.told["of"]["profile"])
+    told = story_played(loaded_of(scenario), profile=scenario.told["of"]["profile"])
     found = {
-        "slug": document["name"],
+        "slug": scenario.header["name"],
         "engine_digest": digest,
         "end": told.end,
         "events": told.events,

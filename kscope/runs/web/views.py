@@ -365,7 +365,7 @@ def _upload_page(
         return render(request, template, context, status=end.status)
     if end.run_id is not None:
         return redirect("board", run_id=end.run_id)
-    scenario = Scenario.objects.filter(pk=end.scenario_id).defer("document", "report").first()
+    scenario = Scenario.objects.filter(pk=end.scenario_id).defer("report").first()
     context = {"report": end.report, "scenario": scenario, "versions": version_choices()}
     if scenario is None:
         return render(request, template, context, status=422)

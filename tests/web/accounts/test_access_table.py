@@ -251,12 +251,12 @@ class World:
         ):
             self.users[name] = account_create(name=name, role=role)[0]
         owner = self.users["owner"]
-        self.scenario = Scenario.objects.create(name="s", digest="s", document={}, owner=owner)
+        self.scenario = Scenario.objects.create(name="s", digest="s", header={}, owner=owner)
         Lesson.objects.create(
             scenario=self.scenario, slug="told", document=LESSON, file="a.yaml", number=1, line=1
         )
         demo = Scenario.objects.create(
-            name="d", digest="d", document={"name": "told"}, owner=owner, is_demo=True
+            name="d", digest="d", header={"name": "told"}, owner=owner, is_demo=True
         )
         Story.objects.create(scenario=demo, slug="told", end=1, events=1)
         self.run = Run.objects.create(scenario=self.scenario, name="r", owner=owner)

@@ -59,7 +59,7 @@ def post(client: Client, path: str, body: Any, **headers: str) -> Any:
 
 
 def a_scenario(**fields: Any) -> Scenario:
-    return Scenario.objects.create(**{"name": "s", "digest": "s", "document": {}, **fields})
+    return Scenario.objects.create(**{"name": "s", "digest": "s", "header": {}, **fields})
 
 
 def upload(client: Client, name: str = "n1") -> Any:
@@ -146,10 +146,15 @@ def test_an_account_that_owns_runs_is_not_deleted() -> None:
 
 
 def test_what_was_there_before_accounts_is_shared() -> None:
-    demo, own = a_scenario(is_demo=True), a_scenario(digest="t", document={"a": 1})
+    demo, own = a_scenario(is_demo=True), a_scenario(digest="t", header={"a": 1})
     run = Run.objects.create(scenario=own, name="r")
     owners = import_module("kscope.runs.migrations.0006_owners")
-    owners.share_what_exists(apps, SimpleNamespace(connection=connection))
+    with connection.cursor() as cursor:
+        # As the column was called then.
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE runs_scenario RENAME header TO document")
+        owners.share_what_exists(apps, SimpleNamespace(connection=connection))
+        cursor.execute("ALTER TABLE runs_scenario RENAME document TO header")
     for row in (demo, own, run):
         row.refresh_from_db()
     assert (demo.visibility, own.visibility, run.visibility) == ("public", "shared", "shared")

@@ -24,7 +24,7 @@ PAGES = (
 
 @pytest.fixture
 def addresses() -> list[str]:
-    scenario = Scenario.objects.create(name="s", digest="s", document={})
+    scenario = Scenario.objects.create(name="s", digest="s", header={})
     run = Run.objects.create(scenario=scenario, name="r")
     return [address.format(run=run.pk) for address in PAGES] + [f"/runs/{run.pk}/timeline/"]
 

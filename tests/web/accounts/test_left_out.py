@@ -12,11 +12,11 @@ from kscope.runs import services
 from kscope.runs.models import (
     Checkpoint,
     Command,
-    KeptEvidence,
     OtherObject,
     Run,
     RunEvent,
     Scenario,
+    ScenarioPiece,
 )
 from scheduling.models import Pod
 from tests.web.conftest import drive, driving
@@ -33,14 +33,15 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 
 def kept_texts() -> list[str]:
     """Everything that the tables hold, as text."""
-    rows = [*Scenario.objects.values_list("document", "report")]
+    rows = [*Scenario.objects.values_list("header", "report")]
     rows += [
-        *KeptEvidence.objects.values_list("objects_aside"),
         *Command.objects.values_list("body"),
     ]
     rows += [*Pod.objects.values_list("manifest"), *OtherObject.objects.values_list("manifest")]
     rows += [*RunEvent.objects.values_list("message", "data", "changes")]
     texts = [json.dumps(row) for row in rows]
+    pieces = ScenarioPiece.objects.values_list("lines", flat=True)
+    texts += [zlib.decompress(lines).decode() for lines in pieces]
     for engine, view in Checkpoint.objects.values_list("engine", "view"):
         texts += [zlib.decompress(blob).decode("latin-1") for blob in (engine, view)]
     return texts

@@ -14,10 +14,11 @@ from kscope.runs.drive import driver, runner, slices, writer
 from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.drive.checkpoints import checkpoint_view
 from kscope.runs.drive.driver import Driver
-from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
+from kscope.runs.models import Checkpoint, Command, Run, RunEvent
 from kscope.runs.nudges import Outcome
 from kscope.runs.selectors import run_state_at
 from scheduling.models import Node, Pod, SchedulingAttempt
+from tests.web.conftest import kept_scenario
 from tests.web.drive.workers import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -209,9 +210,7 @@ def drive_and_kill(run: Run, chance: Random) -> bool:
 
 @pytest.mark.slow
 def test_killing_the_worker_twenty_times_changes_nothing() -> None:
-    scenario = Scenario.objects.create(
-        name="crowd", digest="crowd", document=synthetic(nodes=60, pods=900, seed=3).to_dict()
-    )
+    scenario = kept_scenario(synthetic(nodes=60, pods=900, seed=3))
     run = services.run_create(scenario=scenario, play=True, speed="max")
     chance = Random(20)
     hits = 0

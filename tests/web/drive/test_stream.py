@@ -22,14 +22,14 @@ from engine.input.generate import synthetic
 from engine.kernel.view import NotComposable, State, fold
 from kscope.runs import leases, services
 from kscope.runs.drive import driver, slices
-from kscope.runs.models import Run, RunEvent, Scenario
+from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import run_state_at
 from kscope.runs.stream import consumers, frames, stream_room, streaming
 from kscope.runs.stream.routing import websocket_urlpatterns
 from kscope.runs.stream.stream_room import StreamMemory, StreamsFull
 from tests.record import events_remove
 from tests.waiting import HANG_SECONDS
-from tests.web.conftest import drive
+from tests.web.conftest import drive, kept_scenario
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,9 +99,7 @@ async def tidy() -> AsyncIterator[None]:
 @pytest.fixture
 def crowd(transactional_db: Any) -> Run:
     """A run with some thousand events ahead of it."""
-    scenario = Scenario.objects.create(
-        name="crowd", digest="crowd", document=synthetic(nodes=20, pods=400, seed=1).to_dict()
-    )
+    scenario = kept_scenario(synthetic(nodes=20, pods=400, seed=1))
     return services.run_create(scenario=scenario, play=True, speed="max")
 
 

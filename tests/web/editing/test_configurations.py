@@ -92,7 +92,7 @@ def test_a_bad_configuration_says_what_is_wrong(
 
 
 def test_schedulers_of_a_scenario_stay_configured(scenario: Scenario) -> None:
-    scenario.document["schedulers"] = [{"name": "default-scheduler"}]
+    scenario.header["schedulers"] = [{"name": "default-scheduler"}]
     scenario.save()
     with pytest.raises(ApplicationError, match="how each of its schedulers is configured"):
         services.run_create(scenario=scenario, configuration=CONFIGURATION)

@@ -112,7 +112,7 @@ def test_loading_reads_each_file_of_a_demo_once(monkeypatch: pytest.MonkeyPatch)
     call_command("load_demos")
     assert len(read) == len(set(read)) > 40
     # A demo is told of its own file alone.
-    demo = Scenario.objects.get(document__name="local-volumes")
+    demo = Scenario.objects.get(header__name="local-volumes")
     assert [file["name"] for file in demo.report["files"]] == ["local-volumes.yaml"]
     places = Lesson.objects.order_by("position").values_list("position", flat=True)
     assert list(places) == list(range(len(places)))

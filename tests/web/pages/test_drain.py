@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def run() -> Run:
-    scenario = Scenario.objects.create(name="s", digest="s", document={})
+    scenario = Scenario.objects.create(name="s", digest="s", header={})
     run = Run.objects.create(scenario=scenario, name="run")
     Node.objects.create(run=run, key="n1", manifest={"kind": "Node", "metadata": {"name": "n1"}})
     return run

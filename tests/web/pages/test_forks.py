@@ -16,7 +16,7 @@ from kscope.runs.drive.decided import pod_is_decided
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run, RunEvent, Scenario
 from scheduling.models import Node, Pod, SchedulingAttempt
-from tests.web.conftest import driving
+from tests.web.conftest import driving, kept_scenario
 from tests.web.drive.test_runner import drive_and_kill
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -242,9 +242,7 @@ def test_an_http_fork_answers_when_it_exists(client: Client, driven: Run) -> Non
 def test_a_worker_killed_while_forking_costs_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scenario = Scenario.objects.create(
-        name="crowd", digest="crowd", document=synthetic(nodes=40, pods=500, seed=3).to_dict()
-    )
+    scenario = kept_scenario(synthetic(nodes=40, pods=500, seed=3))
     run = services.run_create(scenario=scenario, play=True, speed="max")
     monkeypatch.setattr(checkpoints, "CHECKPOINT_EVENTS", 10**9)
     drive(run)

@@ -90,7 +90,7 @@ def test_a_form_without_token_is_refused_in_words() -> None:
 
 def test_the_list_can_show_older_runs(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "SHOWN_RUNS", 2)
-    scenario = Scenario.objects.create(name="s", digest="s", document={})
+    scenario = Scenario.objects.create(name="s", digest="s", header={})
     for number in range(3):
         Run.objects.create(scenario=scenario, name=f"run-{number}")
     first = page(client, "/runs/")
@@ -100,18 +100,18 @@ def test_the_list_can_show_older_runs(client: Client, monkeypatch: pytest.Monkey
     assert "run-0" in page(client, "/runs/?runs=all")
 
 
-def test_run_pages_do_not_read_the_scenario_document(
+def test_run_pages_read_no_pieces_of_scenarios(
     client: Client, django_assert_num_queries: Any
 ) -> None:
-    scenario = Scenario.objects.create(name="s", digest="s", question="Why?", document={})
+    scenario = Scenario.objects.create(name="s", digest="s", question="Why?", header={})
     run = Run.objects.create(scenario=scenario, name="run")
     with django_assert_num_queries(1) as captured:
         assert "Why?" in page(client, f"/runs/{run.pk}/")
-    assert '"document"' not in captured.captured_queries[0]["sql"]
+    assert "piece" not in captured.captured_queries[0]["sql"]
 
 
 def test_a_pod_has_a_page_before_it_exists(client: Client) -> None:
-    scenario = Scenario.objects.create(name="s", digest="s", document={})
+    scenario = Scenario.objects.create(name="s", digest="s", header={})
     run = Run.objects.create(scenario=scenario, name="run")
     assert 'data-pod="shop/web-1"' in page(client, f"/runs/{run.pk}/pods/shop/web-1/")
     assert 'id="pods"' in page(client, f"/runs/{run.pk}/pods/")
@@ -135,7 +135,7 @@ def forked(client: Client, scenario: Scenario) -> tuple[Run, Run]:
 
 
 def test_forks_link_their_parent_at_the_instant(client: Client) -> None:
-    parent, fork = forked(client, Scenario.objects.create(name="s", digest="s", document={}))
+    parent, fork = forked(client, Scenario.objects.create(name="s", digest="s", header={}))
     link = f'href="/runs/{parent.pk}/?seq=7"'
     assert link in page(client, "/")
     head = page(client, f"/runs/{fork.pk}/")
@@ -147,9 +147,9 @@ def test_forks_link_their_parent_at_the_instant(client: Client) -> None:
 
 
 def test_the_nearest_relatives_are_offered_for_comparison(client: Client) -> None:
-    parent, fork = forked(client, Scenario.objects.create(name="s", digest="s", document={}))
+    parent, fork = forked(client, Scenario.objects.create(name="s", digest="s", header={}))
     sibling = Run.objects.create(scenario=fork.scenario, name="third", parent=parent, forked_at=1)
-    stranger = Scenario.objects.create(name="t", digest="t", document={})
+    stranger = Scenario.objects.create(name="t", digest="t", header={})
     other = Run.objects.create(scenario=stranger, name="other")
     others = client.get(f"/runs/{fork.pk}/compare/").context["others"]
     assert [(each["id"], each["relation"]) for each in others] == [
@@ -162,7 +162,7 @@ def test_the_nearest_relatives_are_offered_for_comparison(client: Client) -> Non
 
 @pytest.fixture
 def lone_run() -> Run:
-    scenario = Scenario.objects.create(name="s", digest="s", document={})
+    scenario = Scenario.objects.create(name="s", digest="s", header={})
     return Run.objects.create(scenario=scenario, name="run")
 
 
@@ -211,7 +211,7 @@ def test_the_page_of_a_manifest_names_its_object(client: Client, lone_run: Run) 
 
 def test_the_question_of_a_fork_is_not_hidden(client: Client) -> None:
     question = "Which of these many pods wait, what for, and who goes first when room appears?"
-    scenario = Scenario.objects.create(name="s", digest="s", document={}, question=question)
+    scenario = Scenario.objects.create(name="s", digest="s", header={}, question=question)
     run = Run.objects.create(scenario=scenario, name="run", forked_at=2 * 10**9)
     shown = page(client, f"/runs/{run.pk}/")
     assert f'<aside class="question" aria-label="Question of the run">{question}</aside>' in shown

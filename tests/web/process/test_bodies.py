@@ -151,7 +151,7 @@ async def test_an_address_that_takes_none_gets_none(
 async def test_a_hidden_run_takes_no_body(user: User) -> None:
     def hidden() -> int:
         owner = account_create(name="tom", role=Role.EDITOR)[0]
-        scenario = Scenario.objects.create(name="s", digest="s", document={})
+        scenario = Scenario.objects.create(name="s", digest="s", header={})
         return Run.objects.create(scenario=scenario, name="r", owner=owner).pk
 
     run = await sync_to_async(hidden)()

@@ -46,7 +46,7 @@ def user(transactional_db: Any) -> User:
 @pytest.fixture
 def run(user: User) -> Run:
     owner = account_create(name="tom", role=Role.EDITOR)[0]
-    scenario = Scenario.objects.create(name="s", digest="s", document={})
+    scenario = Scenario.objects.create(name="s", digest="s", header={})
     return Run.objects.create(scenario=scenario, name="r", owner=owner, visibility="shared")
 
 

@@ -177,7 +177,7 @@ def test_a_story_opens_its_recorded_run(client: Client) -> None:
 )
 def test_a_run_opens_where_its_object_stands(select: str, address: str) -> None:
     told = {"select": select} if select else {}
-    scenario = Scenario.objects.create(name="s", digest="s", document={}, told=told)
+    scenario = Scenario.objects.create(name="s", digest="s", header={}, told=told)
     run = Run.objects.create(scenario=scenario, name="r")
     assert first_page(run) == address.format(run=run.pk)
 

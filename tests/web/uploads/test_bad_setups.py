@@ -6,10 +6,10 @@ from tempfile import NamedTemporaryFile
 import pytest
 
 from engine.cluster.cluster import Cluster
-from engine.input.scenario import Scenario as LoadedScenario
 from kscope.accounts.access import Role, Visitor
 from kscope.runs import services
 from kscope.runs.aside import Question
+from kscope.runs.contents import loaded_of
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web.spool import SpooledFile
@@ -128,7 +128,7 @@ def test_a_configuration_of_another_profile_is_refused() -> None:
 def test_a_policy_sets_the_profile_it_belongs_to() -> None:
     taken = upload(NODE, "kind: Policy\napiVersion: v1\npredicates: [{name: HostName, order: 1}]\n")
     assert taken.scenario is not None
-    assert taken.scenario.document["profile"] == "v1.16"
+    assert taken.scenario.header["profile"] == "v1.16"
     assert taken.report.warnings == [
         'predicates[0].order: ignored, there is no field "order"',
         "runs under profile v1.16, which its configuration is for",
@@ -191,7 +191,7 @@ def test_a_pod_that_its_cluster_admitted_is_kept(field: str, sign: str) -> None:
         )
     )
     assert taken.scenario is not None
-    cluster = Cluster.create(LoadedScenario.from_dict(taken.scenario.document))
+    cluster = Cluster.create(loaded_of(taken.scenario))
     assert cluster.store.get("Pod", "default/p").spec[field] == "nope"
 
 
@@ -210,5 +210,5 @@ def test_objects_in_a_terminating_namespace_are_accepted() -> None:
     )
     taken = upload(NODE + text + POD.replace("FIELD: nope, ", ""))
     assert taken.scenario is not None
-    cluster = Cluster.create(LoadedScenario.from_dict(taken.scenario.document))
+    cluster = Cluster.create(loaded_of(taken.scenario))
     assert cluster.store.find("Pod", "default/p") is not None

@@ -6,8 +6,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
-from engine.input.scenario import Scenario
 from engine.objects.objects import Manifest
+from kscope.runs.contents import loaded_of
 from kscope.runs.drive.beginning.extender_client import HttpTransport
 from kscope.runs.models import ImportedRun, Run, RunEvent
 
@@ -24,7 +24,7 @@ def cluster_create(run: Run, progress: Callable[[int, int], None] | None = None)
     if run.configuration is not None:
         chosen["configuration"] = run.configuration
     cluster = Cluster.create(
-        Scenario.from_dict({**run.scenario.document, **chosen}),
+        loaded_of(run.scenario, **chosen),
         profile=run.profile,
         seed=run.seed,
         tie_break="name" if run.tie_break == "name" else "random",

@@ -10,12 +10,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from engine.input.formats.written import list_of
-from engine.input.scenario import Scenario as Loaded
 from kscope.accounts.access import visitor_of
 from kscope.runs.access import found_scenario
 from kscope.runs.aside import Question
+from kscope.runs.contents import items_of, loaded_of
 from kscope.runs.hidden_values import without_hidden
-from kscope.runs.models import KeptEvidence, Scenario
+from kscope.runs.models import Scenario
 from kscope.runs.stream.export import CONTENT_TYPES
 from kscope.runs.web.answers import EngineAnswer, EngineView
 from kscope.runs.web.contract.answer_schema import answer_class
@@ -75,9 +75,8 @@ class ScenarioDownload(EngineView):
 
 def scenario_listed(scenario_id: int, sees_values: bool) -> dict[str, Any]:
     """A scenario as a List. For a process beside the web process."""
-    scenario = Scenario.objects.get(pk=scenario_id)
-    kept = KeptEvidence.objects.filter(pk=scenario_id).first()
-    written = list_of(Loaded.from_dict(scenario.document), kept.objects_aside if kept else ())
+    loaded = loaded_of(Scenario.objects.get(pk=scenario_id))
+    written = list_of(loaded, items_of(scenario_id, "objects_aside"))
     return written if sees_values else without_hidden(written)
 
 

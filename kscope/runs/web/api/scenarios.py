@@ -16,6 +16,7 @@ from engine.input.scenario import DEFAULT_UNTIL
 from kscope.accounts.access import visitor_of
 from kscope.runs import selectors, services
 from kscope.runs.access import found_scenario, readable_runs, readable_scenarios
+from kscope.runs.contents import items_count
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, Scenario
 from kscope.runs.web.answers import EngineView, refused
@@ -109,9 +110,7 @@ def _upload_response(end: Outcome | ApplicationError) -> HttpResponse:
     if isinstance(end, ApplicationError):
         return refused(end)
     if end.scenario_id is not None:
-        scenario = (
-            Scenario.objects.select_related("owner").defer("document").get(pk=end.scenario_id)
-        )
+        scenario = Scenario.objects.select_related("owner").get(pk=end.scenario_id)
         told = {**_listed(scenario), "report": asdict(end.report), "run": _run_of(end)}
         return JsonResponse(told, status=201)
     problems = [asdict(each) for file in end.report.files for each in file.problems]
@@ -164,7 +163,7 @@ def _listed(scenario: Scenario) -> ListedScenario:
 
 
 def _detail(request: Request, scenario: Scenario) -> ScenarioDetail:
-    header, steps = scenario.header, scenario.steps_count
+    header = scenario.header
     return {
         **_listed(scenario),
         "digest": scenario.digest,
@@ -175,7 +174,7 @@ def _detail(request: Request, scenario: Scenario) -> ScenarioDetail:
         "profile": header.get("profile") or "",
         "seed": int(header.get("seed") or 0),
         "until": header.get("until", DEFAULT_UNTIL),
-        "steps": steps,
+        "steps": items_count(scenario.pk, "steps"),
         "not_modelled": scenario.not_modelled,
         "report": cast("Any", stored_report(scenario.report)),
         "runs": readable_runs(visitor_of(request)).filter(scenario=scenario).count(),

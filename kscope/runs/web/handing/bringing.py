@@ -1,10 +1,8 @@
 """Runs that come as files: kept as a scenario and a run that is played again, see docs/run-file.md."""
 
-import hashlib
 from collections import Counter
 from typing import Any
 
-import orjson
 from django.db import transaction
 from django.db.models import Q
 
@@ -12,6 +10,7 @@ from engine.input.budget import Budget
 from engine.run_file.contents import RunFile
 from kscope.accounts.access import Visibility
 from kscope.runs.capacity.quotas import quotas_check
+from kscope.runs.contents import Digest, packed, pieces_keep
 from kscope.runs.models import Command, ImportedRun, Run, Scenario
 from kscope.runs.services import budget_columns, run_ahead, run_wake
 
@@ -69,42 +68,34 @@ def run_import(*, file: RunFile, data: bytes, owner_id: int | None = None) -> Ru
 
 def _scenario_of(document: dict[str, Any], owner_id: int | None) -> Scenario:
     """The scenario of a document: a demo's or one that its owner has, where it is the same."""
-    encoded = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
-    digest = hashlib.sha256(encoded).hexdigest()
-    found = _known(document, encoded, owner_id)
+    digest, timeless = Digest(), Digest(without=["instant"])
+    content = packed(document, digest, timeless)
+    instant = document.get("instant") or ""
+    # A digest is without the instant where the files did not name it, so both are looked for.
+    whose = Q(owner_id=owner_id) | Q(is_demo=True)
+    known = Scenario.objects.filter(
+        whose, digest__in=(digest.hex, timeless.hex), instant=instant, is_of_lessons=False
+    )
+    found = known.order_by("is_demo").first()
     if found is not None:
         return found
-    quotas_check(owner_id, uploads=1, upload_bytes=len(encoded))
+    quotas_check(owner_id, uploads=1, upload_bytes=digest.bytes)
     kinds = Counter(str(manifest["kind"]) for manifest in document.get("objects") or ())
-    made, _ = Scenario.objects.get_or_create(
-        digest=digest,
+    made, is_new = Scenario.objects.get_or_create(
+        digest=digest.hex,
         owner_id=owner_id,
         defaults={
             "name": document.get("title") or document.get("name") or "run",
             "question": document.get("question") or "",
-            "document": document,
+            "header": content.header,
             "summary": dict(sorted(kinds.items())),
             "not_modelled": document.get("not_modelled") or [],
             "as_brought": not document.get("steps"),
-            "instant": document.get("instant") or "",
-            "bytes": len(encoded),
+            "instant": instant,
+            "bytes": digest.bytes,
             "visibility": Visibility.PRIVATE,
         },
     )
+    if is_new:
+        pieces_keep(made, content.pieces)
     return made
-
-
-def _known(document: dict[str, Any], encoded: bytes, owner_id: int | None) -> Scenario | None:
-    """A digest is without the instant where the files did not name it, so both are looked for."""
-    timeless = {name: part for name, part in document.items() if name != "instant"}
-    digests = {
-        hashlib.sha256(each).hexdigest()
-        for each in (encoded, orjson.dumps(timeless, option=orjson.OPT_SORT_KEYS))
-    }
-    whose = Q(owner_id=owner_id) | Q(is_demo=True)
-    known = Scenario.objects.filter(whose, digest__in=digests, is_of_lessons=False)
-    return next((each for each in known.order_by("is_demo") if _is_same(each, encoded)), None)
-
-
-def _is_same(scenario: Scenario, encoded: bytes) -> bool:
-    return orjson.dumps(scenario.document, option=orjson.OPT_SORT_KEYS) == encoded

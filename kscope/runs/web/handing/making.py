@@ -22,6 +22,7 @@ from kscope.exports.page.waiting import Waiting
 from kscope.exports.registry import FORMATS
 from kscope.exports.version import version
 from kscope.runs.app_registry import registry
+from kscope.runs.contents import document_of
 from kscope.runs.drive.replay import engine_at_head, engine_at_seq, engine_created, replay_refused
 from kscope.runs.errors import ApplicationError
 from kscope.runs.hidden_values import command_without_hidden, without_hidden
@@ -187,11 +188,10 @@ def _run_pieces(run: Run, asked: Wanted) -> Pieces:
 
 def _run_file(run: Run, trail: Trail, asked: Wanted) -> RunFile:
     digest = run.head_digest or GENESIS.hex()
-    document: dict[str, Any] = run.scenario.document
     commands = [Recorded(*each) for each in recorded_commands(run)]
     file = RunFile(
         choices=_choices(run),
-        document=document,
+        document=document_of(run.scenario),
         commands=tuple(commands),
         end=End(run.head_seq, run.head_steps, run.head_at, digest),
         answers=tuple(extender_answers(run.pk, run.head_seq)),
