@@ -574,7 +574,10 @@ class EventRecord(ReadEvent):
 
 
 class Checkpoint(models.Model):
-    """The engine and the view state at one committed head: where recovery and seeking begin."""
+    """The engine and the view state at one committed head: where recovery and seeking begin.
+
+    The first one of a run has no engine, and so no `engine_digest`.
+    """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
     seq = models.BigIntegerField()

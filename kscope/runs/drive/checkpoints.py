@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable
 
 import orjson
-from django.db.models import QuerySet
+from django.db.models import Max, Q, QuerySet
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.source import fingerprint
@@ -30,11 +30,12 @@ def view_bytes(state: State) -> bytes:
 def checkpoint_freeze(*, run_id: int, engine: Cluster, commands: int) -> Checkpoint:
     """The row for the engine as it stands; everything recorded must have been taken.
 
-    Only `checkpoint_insert` compresses it, so that the engine need not wait for that.
+    Before its first step it has the view state alone: to build the engine anew takes hardly longer
+    than to thaw it. Only `checkpoint_insert` compresses it, so that the engine need not wait for that.
     """
     view = view_bytes(engine.view())
     with uncollected():
-        frozen = engine.checkpoint()
+        frozen = engine.checkpoint() if engine.steps else b""
     return Checkpoint(
         run_id=run_id,
         seq=engine.seq,
@@ -45,7 +46,7 @@ def checkpoint_freeze(*, run_id: int, engine: Cluster, commands: int) -> Checkpo
         engine=frozen,
         view=view,
         view_digest=hashlib.sha256(view).hexdigest(),
-        engine_digest=fingerprint(),
+        engine_digest=fingerprint() if frozen else "",
     )
 
 
@@ -77,7 +78,8 @@ def checkpoints_usable(run_id: int, *, seq: int) -> QuerySet[Checkpoint]:
 
 def checkpoint_insert(checkpoint: Checkpoint) -> None:
     """Compress and keep it, in the place of one for this seq, which another engine may have written."""
-    checkpoint.engine = zlib.compress(checkpoint.engine, 1)
+    if checkpoint.engine:
+        checkpoint.engine = zlib.compress(checkpoint.engine, 1)
     checkpoint.view = zlib.compress(checkpoint.view, 1)
     Checkpoint.objects.bulk_create(
         [checkpoint],
@@ -92,8 +94,10 @@ class CheckpointSchedule:
 
     def __init__(self, run_id: int, head_seq: int) -> None:
         self._run_id = run_id
-        saved = checkpoints_usable(run_id, seq=head_seq).values_list("seq", flat=True)
-        self._seq: int = saved.first() or 0
+        saved = Checkpoint.objects.filter(
+            Q(engine_digest=fingerprint()) | Q(engine=b""), run_id=run_id, seq__lte=head_seq
+        )
+        self._seq: int = saved.aggregate(newest=Max("seq", default=0))["newest"]
         self._allowed = 0.0
 
     def take(self, engine: Cluster, commands: int, alive: Callable[[], None]) -> Checkpoint | None:

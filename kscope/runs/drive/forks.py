@@ -126,6 +126,8 @@ class GoalReplay:
             engine.advance(at, max_steps=CHUNK)
             return
         before = engine.steps, engine.now
+        if before == (steps, at):
+            return
         if engine.steps < steps:
             engine.advance(at, max_steps=min(CHUNK, steps - engine.steps))
         elif engine.steps == steps:
