@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any, Literal
 
 import orjson
@@ -37,7 +38,8 @@ from kscope.runs.record.chunks import events_add
 LEASE = f"{leases.LEASE_SECONDS} seconds"
 LONG_LEASE = f"{leases.LONG_LEASE_SECONDS} seconds"
 _NEVER = 2**31 - 1
-MANY_OBJECTS = 1_000  # in one statement
+# In one statement: PostgreSQL holds what comes in it several times over.
+MANY_OBJECTS = 1_000
 SLOW_SECONDS = 1.0  # of a commit, after which its lease is renewed
 
 
@@ -188,12 +190,14 @@ _MARK_COMMANDS = (
 class Projection:
     """What a slice changes in one table of objects: deleted keys, and the other rows.
 
-    Of each row the key, the manifest as JSON, and the events that created and last wrote it.
+    `kept` are the keys of those rows, and the events that created and last wrote the objects; their
+    manifests are lines of JSON, as many in each of *manifests* as go into one statement.
     """
 
     table: str
     gone: list[str]
-    kept: list[tuple[str, bytes, int, int]]
+    kept: list[tuple[str, int, int]]
+    manifests: list[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +232,15 @@ def slice_packed(piece: Slice) -> Packed:
 
 def _projection(table: str, objects: dict[str, tuple[Manifest | None, Written]]) -> Projection:
     kept = [
-        (key, orjson.dumps(manifest), written.created, written.newest)
+        (key, written.created, written.newest)
         for key, (manifest, written) in objects.items()
         if manifest is not None
     ]
+    texts = (orjson.dumps(each) for each, _ in objects.values() if each is not None)
+    # A text for each manifest would take three times the memory.
+    manifests = [b"\n".join(islice(texts, MANY_OBJECTS)) for _ in range(0, len(kept), MANY_OBJECTS)]
     gone = [key for key, (manifest, _) in objects.items() if manifest is None]
-    return Projection(table, gone, kept)
+    return Projection(table, gone, kept, manifests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -473,26 +480,30 @@ def _write_objects(link: Connection[TupleRow], run_id: int, projection: Projecti
     delete, upsert, find, copy = _statements(projection.table)
     if projection.gone:
         Cursor(link).execute(delete, [run_id, projection.gone])
-    kept = projection.kept
-    if len(kept) > FEW_ROWS and not Cursor(link).execute(find, [run_id]).fetchone():
-        with Cursor(link) as cursor, cursor.copy(copy) as rows:
-            for key, manifest, created, newest in kept:
-                rows.write_row((run_id, key, manifest.decode(), created, newest))
-        return
-    # PostgreSQL holds what comes in one statement several times over.
-    for start in range(0, len(kept), MANY_OBJECTS):
-        objects = records(
-            [
+    is_first = len(projection.kept) > FEW_ROWS and not _has_rows(link, find, run_id)
+    with Cursor(link).copy(copy) if is_first else nullcontext() as rows:
+        for place, lines in enumerate(projection.manifests):
+            start = place * MANY_OBJECTS
+            kept = projection.kept[start : start + MANY_OBJECTS]
+            pairs = zip(kept, lines.split(b"\n"), strict=True)
+            if rows is not None:
+                for (key, created, newest), text in pairs:
+                    rows.write_row((run_id, key, text.decode(), created, newest))
+                continue
+            objects = [
                 {
                     "key": key,
                     "manifest": orjson.Fragment(text),
                     "created": created,
                     "newest": newest,
                 }
-                for key, text, created, newest in kept[start : start + MANY_OBJECTS]
+                for (key, created, newest), text in pairs
             ]
-        )
-        Cursor(link).execute(upsert, [run_id, objects], prepare=True)
+            Cursor(link).execute(upsert, [run_id, records(objects)], prepare=True)
+
+
+def _has_rows(link: Connection[TupleRow], find: bytes, run_id: int) -> bool:
+    return Cursor(link).execute(find, [run_id]).fetchone() is not None
 
 
 @cache
