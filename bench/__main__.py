@@ -13,7 +13,7 @@ from bench.servers import servers
 from bench.size import LEAST
 from bench.table import Row, print_table
 
-# Name → (module with a function `bench`, title). The last nine share a database and a web process.
+# Name → (module with a function `bench`, title). Those of ON_SERVERS share a database and a web process.
 BENCHES = {
     "engine": ("bench.engine", "Scheduling, every node examined (given: kube-scheduler 1.34.1)"),
     "growth": ("bench.growth", "Growth with nodes and with placed pods, and memory"),
@@ -33,6 +33,7 @@ BENCHES = {
     "board": ("bench.pages.board", "What a browser waits for when it opens a large run"),
     "frames": ("bench.pages.frames", "The board of a large run while it plays at full speed"),
     "lists": ("bench.pages.lists", "The lists of a large run while it plays at full speed"),
+    "history": ("bench.pages.history", "The past of a large run, and why at its head"),
     "share": ("bench.share", "What one account takes from another, and what nobody may send"),
 }
 ON_SERVERS = {
@@ -44,6 +45,7 @@ ON_SERVERS = {
     "board",
     "frames",
     "lists",
+    "history",
     "share",
 }
 

@@ -35,6 +35,7 @@ from kscope.operations.headers import Application, answer_headers  # noqa: E402
 from kscope.runs.capacity.requests_at_once import admission  # noqa: E402
 from kscope.runs.stream.routing import websocket_urlpatterns  # noqa: E402
 from kscope.runs.web.bodies import bodies  # noqa: E402
+from kscope.runs.web.packing import packed  # noqa: E402
 from kscope.static_files.files import static_files  # noqa: E402
 from kube.server.application import Server, kubernetes_api  # noqa: E402
 
@@ -47,7 +48,7 @@ presence.begin("web")
 def serving(kubernetes: Server) -> Application:
     """The whole application, with *kubernetes* as the Kubernetes API."""
     routed = ProtocolTypeRouter(
-        {"http": http, "websocket": own_origin_only(URLRouter(websocket_urlpatterns))}
+        {"http": packed(http), "websocket": own_origin_only(URLRouter(websocket_urlpatterns))}
     )
     admitted = admission(kubernetes_api(routed, kubernetes))
     return answer_headers(clean_ends(static_files(bodies(admitted))))

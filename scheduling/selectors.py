@@ -4,6 +4,7 @@ import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -18,6 +19,7 @@ from engine.diagnosis.subjects.goals import Goal
 from engine.diagnosis.triage.after_play import Observed, observed_after_play, unplayed
 from engine.diagnosis.why import ASKED, explain_in_steps
 from engine.scheduler.cycle.score_columns import ScoreColumns
+from kscope.runs.aside.kept import answered, engine_kept
 from kscope.runs.drive.replay import (
     engine_at_head,
     engine_at_seq,
@@ -124,11 +126,17 @@ def attempt_evidence_by_id(attempt_id: int) -> dict[str, Any]:
 
 
 def diagnosis_by_id(run_id: int, kind: str, key: str, seq: int | None) -> dict[str, Any]:
-    """See diagnosis."""
-    run = Run.objects.select_related("scenario").get(pk=run_id)
-    if _is_as_brought(run, seq):
-        return _answered_as_it_stands(run, kind, key)
-    return diagnosis(run, kind, key, seq=seq)
+    """See diagnosis. An answer that is kept is given again."""
+    run = Run.described().get(pk=run_id)
+
+    def make() -> Iterator[dict[str, Any]]:
+        stands = _is_as_brought(run, seq)
+        yield (
+            _answered_as_it_stands(run, kind, key) if stands else diagnosis(run, kind, key, seq=seq)
+        )
+
+    [answer] = answered(run, seq, ("why", kind, key), make)
+    return answer
 
 
 def diagnosis_parts_by_id(
@@ -137,12 +145,14 @@ def diagnosis_parts_by_id(
     """The diagnosis as it is found: the causes at once, then each fix, then the rest.
 
     The first part is the diagnosis without fixes, the next ones are {"fix": …}, the last one has
-    what is known only at the end: outlook, tried, conclusion.
+    what is known only at the end: outlook, tried, conclusion. An answer that is kept is given again.
     """
-    run = Run.objects.select_related("scenario").get(pk=run_id)
-    if _is_as_brought(run, seq):
-        yield from _parts_as_it_stands(run, kind, key)
-        return
+    run = Run.described().get(pk=run_id)
+    make = _parts_as_it_stands if _is_as_brought(run, seq) else partial(_parts, seq=seq)
+    yield from answered(run, seq, ("why in parts", kind, key), lambda: make(run, kind, key))
+
+
+def _parts(run: Run, kind: str, key: str, *, seq: int | None) -> Iterator[dict[str, Any]]:
     sent, found = 0, None
     for step in _steps(run, kind, key, seq):
         found = step.found
@@ -208,8 +218,7 @@ def _steps(run: Run, kind: str, key: str, seq: int | None) -> Iterator[_Step]:
     if seq is not None:
         check_seq(run, seq, first=1)
     with _diagnosing:
-        cluster = cluster_at(run, seq)
-        cluster.take()
+        cluster = engine_kept(run, seq, lambda: _taken(cluster_at(run, seq)))
         with collector_paused():
             evidence = evidence_of(run) if run.scenario.as_brought else Evidence(())
             kind = evidence.kind_named(kind) or kind
@@ -226,6 +235,11 @@ def _steps(run: Run, kind: str, key: str, seq: int | None) -> Iterator[_Step]:
                 if found.state == "absent" and observed is None:
                     raise ApplicationError(found.sentence, status=404)
                 yield _Step(found, outcome, observed)
+
+
+def _taken(cluster: Cluster) -> Cluster:
+    cluster.take()
+    return cluster
 
 
 def _answer(run: Run, seq: int | None, step: _Step) -> dict[str, Any]:

@@ -77,6 +77,8 @@ class Recorder:
         "_loop",
         "_pending",
         "_view",
+        "changed",
+        "changed_since",
         "heard",
         "most",
         "noted",
@@ -93,6 +95,9 @@ class Recorder:
         self._pending: list[Event] = []
         self._view: State = {}
         self._digest = GENESIS
+        # Which entities of the view changed after event `changed_since`; None where nobody asks.
+        self.changed: set[str] | None = None
+        self.changed_since = 0
         # By object the newest Kubernetes Events to be known later: reason → message, newest last.
         self.noted: dict[str, dict[str, str]] = {}
         # By object what fails and is tried again, as pages show it; see RecordedEvents.
@@ -156,8 +161,18 @@ class Recorder:
             digest = chain(digest, row)
             if event.changes:
                 fold(view, event.changes)
+                if self.changed is not None:
+                    self.changed.update(event.changes)
         self._digest = digest
         return events, rows
+
+    def note_changes(self) -> set[str] | None:
+        """The entities of the view that changed since this was called last; None at the first call.
+
+        Everything recorded must have been taken.
+        """
+        changed, self.changed, self.changed_since = self.changed, set(), self.seq
+        return changed
 
     @property
     def pending(self) -> list[Event]:

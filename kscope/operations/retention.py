@@ -3,8 +3,8 @@
 Three things, each with an age in days since a worker last had the run:
 
 - runs are deleted as a whole, with all that they recorded;
-- checkpoints of runs are thinned out: the first, the last and one every SPACING events stay, so
-  that seeking stays quick;
+- checkpoints and keyframes of runs are thinned out: the first, the last and one every SPACING
+  events stay, so that seeking stays quick;
 - the stored evidence of scheduling attempts is dropped: it is computed again when a page asks for it,
   so it stays where this version of the engine could not do that.
 
@@ -18,14 +18,16 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Manager
 from django.utils.translation import gettext, ngettext
 
 from engine.cluster.source import fingerprint
 from kscope.runs import leases, services
 from kscope.runs.drive.slices import run_needs_driver
-from kscope.runs.models import Run
+from kscope.runs.history.keyframes import chunks_forget
+from kscope.runs.models import Checkpoint, Keyframe, Run
 
-SPACING = 50_000  # events between two checkpoints that stay
+SPACING = 50_000  # events between two checkpoints, or keyframes, that stay
 log = logging.getLogger(__name__)
 
 
@@ -144,7 +146,9 @@ def retention_apply(policy: Policy) -> Plan:
         with transaction.atomic():
             run = _locked(item.run, policy.thin_runs_days)
             if run is not None:
-                run.checkpoints.filter(pk__in=_spare_checkpoints(run)).delete()
+                run.checkpoints.filter(seq__in=_spare(run.checkpoints)).delete()
+                run.keyframes.filter(seq__in=_spare(run.keyframes)).delete()
+                chunks_forget(run.pk)
                 done.thinned.append(item)
     for item in plan.emptied:
         with transaction.atomic():
@@ -199,6 +203,9 @@ _CHECKPOINT_SIZE = """
 SELECT coalesce(sum(octet_length(engine) + octet_length(view)), 0)::bigint FROM runs_checkpoint
 WHERE run_id = %s
 """
+_CHUNK_SIZE = """
+SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM runs_viewchunk WHERE run_id = %s
+"""
 _EVIDENCE = """
 SELECT count(*), coalesce(sum(octet_length(evidence)), 0)::bigint FROM scheduling_schedulingattempt
 WHERE run_id = %s AND evidence IS NOT NULL
@@ -209,29 +216,32 @@ _EMPTY = "UPDATE scheduling_schedulingattempt SET evidence = NULL WHERE run_id =
 def _whole(run: Run) -> Item:
     (events,) = _execute(_EVENT_SIZE, run.pk)
     (checkpoints,) = _execute(_CHECKPOINT_SIZE, run.pk)
+    (chunks,) = _execute(_CHUNK_SIZE, run.pk)
     _, evidence = _execute(_EVIDENCE, run.pk)
-    size = events + checkpoints + evidence
+    size = events + checkpoints + chunks + evidence
     return Item(run.pk, run.name, run.head_seq, size)
 
 
 def _thinned(run: Run) -> Item:
-    spare = _spare_checkpoints(run)
+    spare, keyframes = _spare(run.checkpoints), _spare(run.keyframes)
     with connection.cursor() as cursor:
-        cursor.execute(f"{_CHECKPOINT_SIZE} AND id = ANY(%s)", [run.pk, spare])
+        cursor.execute(f"{_CHECKPOINT_SIZE} AND seq = ANY(%s)", [run.pk, spare])
         (size,) = cursor.fetchone()
-    return Item(run.pk, run.name, len(spare), size)
+        (whole,) = _execute(_CHUNK_SIZE, run.pk)
+    chunks = whole * len(keyframes) // max(run.keyframes.count(), 1)
+    return Item(run.pk, run.name, len(spare) + len(keyframes), size + chunks)
 
 
-def _spare_checkpoints(run: Run) -> list[int]:
-    """The keys of those without which no gap is longer than SPACING events."""
-    rows = list(run.checkpoints.order_by("seq").values_list("pk", "seq"))
+def _spare(kept: "Manager[Checkpoint] | Manager[Keyframe]") -> list[int]:
+    """The seqs of those without which no gap is longer than SPACING events."""
+    seqs = list(kept.order_by("seq").values_list("seq", flat=True))
     spare: list[int] = []
-    kept = rows[0][1] if rows else 0
-    for (key, seq), (_, following) in zip(rows[1:], rows[2:], strict=False):
-        if following - kept <= SPACING:
-            spare.append(key)
+    last = seqs[0] if seqs else 0
+    for seq, following in zip(seqs[1:], seqs[2:], strict=False):
+        if following - last <= SPACING:
+            spare.append(seq)
         else:
-            kept = seq
+            last = seq
     return spare
 
 

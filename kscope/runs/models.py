@@ -437,6 +437,7 @@ class Run(OwnedModel):
     scenario_id: int
     parent_id: int | None
     checkpoints: "models.Manager[Checkpoint]"
+    keyframes: "models.Manager[Keyframe]"
 
     class Meta:
         ordering = ("-id",)
@@ -574,9 +575,9 @@ class EventRecord(ReadEvent):
 
 
 class Checkpoint(models.Model):
-    """The engine and the view state at one committed head: where recovery and seeking begin.
+    """The engine at one committed head: where recovery begins.
 
-    The first one of a run has no engine, and so no `engine_digest`.
+    `view` is the view state, where an older version wrote it; now keyframes have it.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
@@ -586,8 +587,10 @@ class Checkpoint(models.Model):
     commands = models.IntegerField(help_text=gettext_lazy("commands carried out before it"))
     digest = models.CharField(max_length=64, help_text=gettext_lazy("of the history up to seq"))
     engine = models.BinaryField(help_text=gettext_lazy("zlib over the engine's own pickle"))
-    view = models.BinaryField(help_text=gettext_lazy("zlib over the JSON of the view state"))
-    view_digest = models.CharField(max_length=64)
+    view = models.BinaryField(
+        default=b"", help_text=gettext_lazy("zlib over the JSON of the view state; empty: none")
+    )
+    view_digest = models.CharField(max_length=64, blank=True)
     engine_digest = models.CharField(
         max_length=64, blank=True, help_text=gettext_lazy("source of the engine that wrote it")
     )
@@ -600,6 +603,68 @@ class Checkpoint(models.Model):
 
     def __str__(self) -> str:
         return f"checkpoint of run {self.run_id} at {self.seq}"
+
+
+class Keyframe(models.Model):
+    """The view state after event *seq*, as levels of chunks: see kscope/runs/history.
+
+    `levels` are [digest, number of entities] of each, the lowest first. `samples` are those of the
+    events since the keyframe before, once somebody has asked for them (history/series.py).
+    """
+
+    pk = models.CompositePrimaryKey("run_id", "seq")
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, db_constraint=False, db_index=False, related_name="keyframes"
+    )
+    seq = models.BigIntegerField()
+    at = models.BigIntegerField()
+    levels = models.JSONField()
+    samples = models.JSONField(null=True)
+    run_id: int
+
+    class Meta:
+        ordering = ("run_id", "seq")
+
+    def __str__(self) -> str:
+        return f"keyframe of run {self.run_id} at {self.seq}"
+
+
+class ViewChunk(models.Model):
+    """A part of the view states of a run, by the digest of its text; several keyframes may use it."""
+
+    pk = models.CompositePrimaryKey("run_id", "digest")
+    run = models.ForeignKey(
+        Run, on_delete=models.CASCADE, db_constraint=False, db_index=False, related_name="+"
+    )
+    digest = models.CharField(max_length=32)
+    body = models.BinaryField(help_text="zlib")
+    run_id: int
+
+    def __str__(self) -> str:
+        return f"chunk {self.digest} of run {self.run_id}"
+
+
+class KeptAnswer(models.Model):
+    """What an engine answered about the run as it stood after event *seq*.
+
+    `question` is the digest of what was asked, of which engine, and of where exactly the run stood;
+    `parts` are what it answered with, in no language: see kscope/runs/answers_kept.py.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="+")
+    seq = models.BigIntegerField()
+    question = models.CharField(max_length=64)
+    parts = models.BinaryField(help_text="zlib")
+    created = models.DateTimeField(auto_now_add=True)
+    run_id: int
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("run", "question"), name="keptanswer_run_question"),
+        )
+
+    def __str__(self) -> str:
+        return f"answer about run {self.run_id} at {self.seq}"
 
 
 class CommandManager(models.Manager["Command"]):
@@ -832,6 +897,8 @@ __all__ = [
     "Command",
     "EventChunk",
     "EventRecord",
+    "KeptAnswer",
+    "Keyframe",
     "Lesson",
     "OtherObject",
     "ProjectedObject",
@@ -839,4 +906,5 @@ __all__ = [
     "Run",
     "RunEvent",
     "Scenario",
+    "ViewChunk",
 ]

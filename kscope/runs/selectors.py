@@ -10,10 +10,12 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from engine.cluster.source import fingerprint
-from engine.kernel.view import State, fold
+from engine.kernel.view import State
 from kscope.runs import leases
-from kscope.runs.drive.checkpoints import checkpoint_before, checkpoint_view
 from kscope.runs.errors import ApplicationError
+from kscope.runs.history.changes import time_of
+from kscope.runs.history.differences import patch_between
+from kscope.runs.history.states import joined, state_at, texts_at
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.triages import run_stuck
 
@@ -175,27 +177,30 @@ def check_seq(run: Run, seq: int, *, first: int = 0) -> None:
 
 
 def run_state_at(run: Run, *, seq: int) -> Instant:
-    """The state after event *seq*: the nearest checkpoint before it, and the fold from there.
+    """The state after event *seq*. Raises ApplicationError when the run has no such event."""
+    check_seq(run, seq)
+    return Instant(seq, run_time_of(run, seq), state_at(run.pk, seq))
+
+
+def run_state_text(run: Run, *, seq: int) -> orjson.Fragment:
+    """The same state as JSON. Raises ApplicationError when the run has no such event."""
+    check_seq(run, seq)
+    return orjson.Fragment(joined(texts_at(run.pk, seq)))
+
+
+def run_state_patch(run: Run, *, origin: int, seq: int) -> dict[str, Any]:
+    """The merge patch that makes of the state after event *origin* that after event *seq*.
 
     Raises ApplicationError when the run has no such event.
     """
+    check_seq(run, origin)
     check_seq(run, seq)
-    # The engine of a checkpoint is many times its view, and is not needed here.
-    checkpoint = checkpoint_before(run.pk, seq=seq, view_only=True)
-    state: State = checkpoint_view(checkpoint) if checkpoint else {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT changes_text FROM events_between(%s, %s, %s)"
-            " WHERE changes_text IS NOT NULL ORDER BY last_seq, seq",
-            [run.pk, checkpoint.seq if checkpoint else 0, seq],
-        )
-        while rows := cursor.fetchmany(2_000):
-            for (changes,) in rows:
-                fold(state, orjson.loads(changes))
-    if seq == run.head_seq:
-        return Instant(seq, run.head_at, state)
-    newest = RunEvent.objects.filter(run_id=run.pk, seq=seq).values_list("at", flat=True)
-    return Instant(seq, newest.first() or 0, state)
+    return patch_between(run.pk, origin, seq)
+
+
+def run_time_of(run: Run, seq: int) -> int:
+    """The virtual time after event *seq*: at the newest, of the run's clock."""
+    return run.head_at if seq == run.head_seq else time_of(run.pk, seq)
 
 
 def run_seq_at(run: Run, *, at: int) -> int:

@@ -1,10 +1,12 @@
 """What goes after some time, and what never does."""
 
 import io
+import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import orjson
 import pytest
 from django.core.management import call_command
 from django.db.models.functions import Now
@@ -16,7 +18,9 @@ from kscope.operations.retention import Policy, retention_apply, retention_plan
 from kscope.operations.tasks import apply_retention
 from kscope.runs import services
 from kscope.runs.drive import slices
-from kscope.runs.models import Checkpoint, Run, RunEvent
+from kscope.runs.history.chunks import digest_of
+from kscope.runs.history.states import state_at
+from kscope.runs.models import Checkpoint, Keyframe, Run, RunEvent, ViewChunk
 from kscope.runs.selectors import run_state_at
 from scheduling.models import SchedulingAttempt
 
@@ -121,6 +125,38 @@ def test_thinning_keeps_first_last_and_spaced_checkpoints(driven: Run) -> None:
     retention_apply(Policy(thin_runs_days=30))
     left = list(Checkpoint.objects.filter(run=driven).order_by("seq").values_list("seq", flat=True))
     assert left == [first.seq, 50_000, 100_000, 150_000, 200_000]
+
+
+def test_keyframes_are_thinned_with_their_chunks(driven: Run) -> None:
+    level = driven.keyframes.order_by("seq").last()
+    assert level is not None
+    for seq in range(10_000, 120_001, 10_000):
+        text = f"pod/default/p{seq}\t{{}}".encode()
+        Keyframe.objects.create(
+            run=driven, seq=seq, at=0, levels=[*level.levels, *_level(driven, text)]
+        )
+    aged(driven)
+    planned = retention.retention_plan(Policy(thin_runs_days=30)).thinned[0]
+    before, first = (
+        ViewChunk.objects.filter(run=driven).count(),
+        driven.keyframes.earliest("seq").seq,
+    )
+    retention_apply(Policy(thin_runs_days=30))
+    left = list(driven.keyframes.order_by("seq").values_list("seq", flat=True))
+    assert left == [first, 50_000, 100_000, 120_000]
+    assert planned.count >= 10
+    # A level and a chunk went with each of the nine, and nothing that is still needed.
+    assert ViewChunk.objects.filter(run=driven).count() <= before - 18
+    assert "pod/default/p50000" in state_at(driven.pk, 50_000)
+
+
+def _level(run: Run, chunk: bytes) -> list[tuple[str, int]]:
+    """A level with one chunk, as it is kept."""
+    digest = digest_of(chunk)
+    index = orjson.dumps({"pod": [digest]})
+    for text in (chunk, index):
+        ViewChunk.objects.create(run=run, digest=digest_of(text), body=zlib.compress(text))
+    return [(digest_of(index), 1)]
 
 
 def test_a_thinned_run_is_shown_at_every_event(driven: Run) -> None:

@@ -1,41 +1,43 @@
-"""Saving an engine at a committed head, and getting it back."""
+"""Saving an engine and its view at a committed head, and getting the engine back."""
 
-import hashlib
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 
-import orjson
-from django.db.models import Max, Q, QuerySet
+from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.source import fingerprint
-from engine.kernel.view import State
 from kscope.runs.drive.garbage import uncollected
+from kscope.runs.history.keyframes import (
+    Frozen,
+    KeyframeSchedule,
+    first_keyframe,
+    keyframe_insert,
+)
 from kscope.runs.models import Checkpoint
 
 CHECKPOINT_EVENTS = 10_000
+REST_EVENTS = 1_000  # that would have to be replayed for each question about a run at rest
 CHECKPOINT_SHARE = 10  # checkpoints take at most one tenth of the time
 
 
-class CorruptCheckpoint(Exception):
-    """A checkpoint's view state does not have the digest it was stored with."""
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What is written with a slice so that it can be looked at, and gone on from, later."""
 
-
-def view_bytes(state: State) -> bytes:
-    """Canonical JSON of a view state."""
-    return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
+    keyframe: Frozen
+    checkpoint: Checkpoint | None = None
 
 
 def checkpoint_freeze(*, run_id: int, engine: Cluster, commands: int) -> Checkpoint:
     """The row for the engine as it stands; everything recorded must have been taken.
 
-    Before its first step it has the view state alone: to build the engine anew takes hardly longer
-    than to thaw it. Only `checkpoint_insert` compresses it, so that the engine need not wait for that.
+    Only `checkpoint_insert` compresses it, so that the engine need not wait for that.
     """
-    view = view_bytes(engine.view())
     with uncollected():
-        frozen = engine.checkpoint() if engine.steps else b""
+        frozen = engine.checkpoint()
     return Checkpoint(
         run_id=run_id,
         seq=engine.seq,
@@ -44,30 +46,13 @@ def checkpoint_freeze(*, run_id: int, engine: Cluster, commands: int) -> Checkpo
         commands=commands,
         digest=engine.digest(),
         engine=frozen,
-        view=view,
-        view_digest=hashlib.sha256(view).hexdigest(),
-        engine_digest=fingerprint() if frozen else "",
+        engine_digest=fingerprint(),
     )
-
-
-def checkpoint_view(checkpoint: Checkpoint) -> State:
-    """The stored view state. Raises CorruptCheckpoint."""
-    text = zlib.decompress(checkpoint.view)
-    if hashlib.sha256(text).hexdigest() != checkpoint.view_digest:
-        raise CorruptCheckpoint(f"{checkpoint}: the view state differs from its digest")
-    state: State = orjson.loads(text)
-    return state
 
 
 def engine_bytes(checkpoint: Checkpoint) -> bytes:
     """What `Cluster.checkpoint` gave."""
     return zlib.decompress(checkpoint.engine)
-
-
-def checkpoint_before(run_id: int, *, seq: int, view_only: bool = False) -> Checkpoint | None:
-    """The newest checkpoint at or before *seq*; *view_only* leaves the engine in the database."""
-    found = Checkpoint.objects.filter(run_id=run_id, seq__lte=seq).order_by("-seq")
-    return (found.defer("engine") if view_only else found).first()
 
 
 def checkpoints_usable(run_id: int, *, seq: int) -> QuerySet[Checkpoint]:
@@ -78,9 +63,7 @@ def checkpoints_usable(run_id: int, *, seq: int) -> QuerySet[Checkpoint]:
 
 def checkpoint_insert(checkpoint: Checkpoint) -> None:
     """Compress and keep it, in the place of one for this seq, which another engine may have written."""
-    if checkpoint.engine:
-        checkpoint.engine = zlib.compress(checkpoint.engine, 1)
-    checkpoint.view = zlib.compress(checkpoint.view, 1)
+    checkpoint.engine = zlib.compress(checkpoint.engine, 1)
     Checkpoint.objects.bulk_create(
         [checkpoint],
         update_conflicts=True,
@@ -89,25 +72,55 @@ def checkpoint_insert(checkpoint: Checkpoint) -> None:
     )
 
 
+def saved_insert(saved: Saved) -> None:
+    """Write a keyframe, and its checkpoint where there is one."""
+    keyframe_insert(saved.keyframe)
+    if saved.checkpoint is not None:
+        checkpoint_insert(saved.checkpoint)
+
+
 class CheckpointSchedule:
-    """Decides when one owner of a run takes the next checkpoint."""
+    """Decides when one owner of a run takes the next keyframe, and the next checkpoint.
+
+    A keyframe costs what changed, and comes every so many events. A checkpoint costs what there is.
+    """
 
     def __init__(self, run_id: int, head_seq: int) -> None:
         self._run_id = run_id
-        saved = Checkpoint.objects.filter(
-            Q(engine_digest=fingerprint()) | Q(engine=b""), run_id=run_id, seq__lte=head_seq
-        )
-        self._seq: int = saved.aggregate(newest=Max("seq", default=0))["newest"]
+        saved = checkpoints_usable(run_id, seq=head_seq).values_list("seq", flat=True).first()
+        self._has_one = saved is not None
+        # Without one, an engine is built and replayed from the first state on.
+        self._seq: int = saved or first_keyframe(run_id)
         self._allowed = 0.0
+        self._keyframes = KeyframeSchedule(run_id, head_seq)
 
-    def take(self, engine: Cluster, commands: int, alive: Callable[[], None]) -> Checkpoint | None:
-        """A checkpoint of the *engine* as it stands, if one is due; *alive* is called before."""
+    def take(
+        self, engine: Cluster, commands: int, alive: Callable[[], None], *, at_rest: bool = False
+    ) -> Saved | None:
+        """What is to be saved of the *engine* as it stands; *alive* is called before a checkpoint.
+
+        Where the run comes to rest, questions about it begin at once with what is saved there.
+        """
         started = time.monotonic()
-        if self._seq and (engine.seq - self._seq < CHECKPOINT_EVENTS or started < self._allowed):
+        has_checkpoint = self._is_due(engine, started, at_rest=at_rest)
+        if not (has_checkpoint or self._keyframes.is_due(engine.seq)):
             return None
+        if not has_checkpoint:
+            return Saved(self._keyframes.take(engine))
         alive()
+        keyframe = self._keyframes.take(engine)
         checkpoint = checkpoint_freeze(run_id=self._run_id, engine=engine, commands=commands)
         took = time.monotonic() - started
-        self._seq = engine.seq
+        self._seq, self._has_one = engine.seq, True
         self._allowed = time.monotonic() + took * CHECKPOINT_SHARE
-        return checkpoint
+        return Saved(keyframe, checkpoint)
+
+    def _is_due(self, engine: Cluster, now: float, *, at_rest: bool) -> bool:
+        if not engine.steps:
+            # To build the engine of the first state takes hardly longer than to thaw it.
+            self._seq = engine.seq
+            return False
+        since = engine.seq - self._seq
+        if at_rest and (since >= REST_EVENTS or not self._has_one):
+            return True
+        return since >= CHECKPOINT_EVENTS and now >= self._allowed

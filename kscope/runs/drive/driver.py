@@ -407,7 +407,9 @@ class Driver:
             at_goal=at_goal,
             at_decision=at_decision,
             stop=stop,
-            checkpoint=self._checkpoints.take(engine, self.commands, self._alive),
+            saved=self._checkpoints.take(
+                engine, self.commands, self._alive, at_rest=at_end or at_decision or bool(stop)
+            ),
         )
         self._keeper.renewed()
         known = self._committer.begin(commit)

@@ -22,6 +22,7 @@ from engine.kernel.recorder import EventRow
 from kscope.runs.app_registry import registry
 from kscope.runs.drive.beginning.imported import ImportCheck, import_check, settle_left
 from kscope.runs.drive.replay import Diverged
+from kscope.runs.history.keyframes import keyframes_copy
 from kscope.runs.models import Checkpoint, Command, Run
 from kscope.runs.record.chunks import events_copy
 
@@ -169,6 +170,7 @@ def history_copy(parent: Run, fork: Run, *, seq: int) -> None:
         events_copy(cast("Cursor[TupleRow]", cursor), parent.pk, fork.pk, checkpoint.seq)
         for statement in _COPIES:
             cursor.execute(statement, copy)
+        keyframes_copy(parent.pk, fork.pk, checkpoint.seq)
         for copier in registry.copiers:
             copier(cast("Cursor[TupleRow]", cursor), parent.pk, fork.pk, checkpoint.seq)
     commands_copy(parent, fork, through=checkpoint.commands)

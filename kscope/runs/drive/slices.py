@@ -29,9 +29,9 @@ from engine.objects.objects import Manifest
 from engine.scheduler.cycle.attempt import SchedulingAttempt
 from kscope.runs import leases, measures
 from kscope.runs.app_registry import registry
-from kscope.runs.drive.checkpoints import checkpoint_insert
+from kscope.runs.drive.checkpoints import Saved, saved_insert
 from kscope.runs.drive.run_table import FEW_ROWS, Row, RunTable, records
-from kscope.runs.models import Checkpoint, RemovedObject, Run
+from kscope.runs.models import RemovedObject, Run
 from kscope.runs.nudges import Outcome
 from kscope.runs.record.chunks import events_add
 
@@ -266,7 +266,7 @@ class Commit:
     at_decision: bool = False
     # The part of the budget that is used up; the run pauses.
     stop: Stop | None = None
-    checkpoint: Checkpoint | None = None
+    saved: Saved | None = None
 
 
 def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
@@ -299,8 +299,8 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
             row = moved.fetchone()
         if row is None:
             raise LostLease(f"run {run_id} is gone")
-        if commit.checkpoint:
-            checkpoint_insert(commit.checkpoint)
+        if commit.saved:
+            saved_insert(commit.saved)
         if time.monotonic() - began > SLOW_SECONDS:
             # The lease began before the slice was written, or before somebody let go of the row.
             lease_renew(run_id, epoch)
@@ -335,7 +335,7 @@ def _count(commit: Commit) -> None:
     measures.EVENTS.inc(len(commit.packed.rows))
     for each in commit.done:
         measures.COMMANDS.labels("applied" if each.applied else "rejected").inc()
-    if commit.checkpoint:
+    if commit.saved and commit.saved.checkpoint:
         measures.CHECKPOINTS.inc()
 
 

@@ -54,7 +54,7 @@ def _keep(link, scenario, part, items):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0024_imported_runs'),
+        ('runs', '0027_keyframes'),
     ]
 
     operations = [

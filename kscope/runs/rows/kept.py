@@ -10,22 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 
-import orjson
 from django.db import connection
 
-from kscope.runs.drive.checkpoints import checkpoint_before, checkpoint_view
-from kscope.runs.models import Checkpoint, Run
+from kscope.runs.history.changes import changes_between, time_of
+from kscope.runs.history.states import base_before, state_of
+from kscope.runs.models import Keyframe, Run
 from kscope.runs.rows.sheet import Sheet
 
 AT_ONCE = 20_000
 MOST = 1_000_000
 # A run may be looked at by several at several of its events.
 OF_A_RUN = 3
-_FETCHED = 2_000
 
-_EVENTS = """
-SELECT seq, at, changes_text FROM events_between(%s, %s, %s) ORDER BY last_seq, seq
-"""
 _NEWEST = "SELECT at, kind, object, message FROM event_at(%s, %s)"
 
 
@@ -85,13 +81,13 @@ class Sheets:
 
 
 def _taken_out(kept: _Kept, run_id: int, seq: int) -> Sheet | None:
-    """The nearest sheet that reaches event *seq* sooner than a checkpoint does; None without one."""
+    """The nearest sheet that reaches event *seq* sooner than a keyframe does; None without one."""
     near = [i for i, sheet in enumerate(kept.sheets) if sheet.oldest <= seq]
     if not near:
         return None
     place = min(near, key=lambda i: abs(kept.sheets[i].seq - seq))
     if kept.sheets[place].seq + AT_ONCE < seq:
-        found = Checkpoint.objects.filter(run_id=run_id, seq__lte=seq).order_by("-seq")
+        found = Keyframe.objects.filter(run_id=run_id, seq__lte=seq).order_by("-seq")
         if (found.values_list("seq", flat=True).first() or 0) > kept.sheets[place].seq:
             return None
     sheet, newest = kept.sheets.pop(place), kept.newest.pop(place)
@@ -99,13 +95,9 @@ def _taken_out(kept: _Kept, run_id: int, seq: int) -> Sheet | None:
 
 
 def _begun(run_id: int, seq: int) -> Sheet:
-    """A sheet of the newest checkpoint before event *seq*, or of an empty run."""
-    found = checkpoint_before(run_id, seq=seq, view_only=True)
-    return Sheet(0, 0, {}) if found is None else _sheet_of(found)
-
-
-def _sheet_of(checkpoint: Checkpoint) -> Sheet:
-    return Sheet(checkpoint.seq, checkpoint.at, checkpoint_view(checkpoint))
+    """A sheet of the newest keyframe before event *seq*, or of an empty run."""
+    base = base_before(run_id, seq)
+    return Sheet(base.seq, time_of(run_id, base.seq), state_of(base.texts()))
 
 
 def _newest(run_id: int, seq: int) -> tuple[object, ...] | None:
@@ -118,11 +110,8 @@ def _read(run_id: int, sheet: Sheet, seq: int) -> None:
     if sheet.seq > seq:
         sheet.go_back(seq)
         return
-    with connection.cursor() as cursor:
-        cursor.execute(_EVENTS, [run_id, sheet.seq, min(seq, sheet.seq + AT_ONCE)])
-        while rows := cursor.fetchmany(_FETCHED):
-            for number, at, changes in rows:
-                sheet.take(number, at, orjson.loads(changes) if changes else None)
+    for number, at, changes in changes_between(run_id, sheet.seq, min(seq, sheet.seq + AT_ONCE)):
+        sheet.take(number, at, changes)
 
 
 SHEETS = Sheets()

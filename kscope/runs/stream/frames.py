@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from engine.kernel.view import Attributes, Changes, NotComposable, State, compose, diff
+from kscope.runs.history.series import Sample, Samples, Tally, extend
 from kscope.runs.selectors import NEWEST
-from kscope.runs.stream.counters import Sample, Samples, Tally, extend
 
 # A value takes roughly this many times the length of its JSON text in memory.
 IN_MEMORY = 5
@@ -26,7 +26,7 @@ class Frame:
 
     `events` are the newest of the range: all of them, unless it was joined from several frames.
     `before` is what the hub knew of the changed entities when the range began, `counts` are the
-    samples of the range (see counters.py), where the state before it was known.
+    samples of the range (see history/series.py), where the state before it was known.
     """
 
     first: int

@@ -20,9 +20,9 @@ from django.db import connection
 from engine.cluster.source import fingerprint
 from engine.kernel.view import State
 from kscope.runs import leases
+from kscope.runs.history.series import Sample, Tally, extend, grid_end, window
 from kscope.runs.models import Run
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
-from kscope.runs.stream.counters import Sample, Tally, extend, grid_end, window
 from kscope.runs.stream.follower import Follower, Followers, RunGone
 from kscope.runs.stream.frames import IN_MEMORY, Frame, frame_folded, frames_composed, frames_joined
 from kscope.runs.stream.stream_room import HeadNews, Links, StreamMemory, connection_parameters

@@ -5,7 +5,7 @@ import {KEPT_EVENTS} from "../model/run/run_state.js";
 import {NEEDS_ENGINE, Refusal} from "./refusal.js";
 import {isListed, windowOf} from "./rows.js";
 
-/** Virtual time of which counts are drawn, as in kscope/runs/stream/counters.py. */
+/** Virtual time of which counts are drawn, as in kscope/runs/history/series.py. */
 const WINDOW = 21e9;
 const GRID = 1e8;
 /** A window with more events counts only the state at its end. */

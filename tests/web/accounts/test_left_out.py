@@ -17,6 +17,7 @@ from kscope.runs.models import (
     RunEvent,
     Scenario,
     ScenarioPiece,
+    ViewChunk,
 )
 from scheduling.models import Pod
 from tests.web.conftest import drive, driving
@@ -40,10 +41,12 @@ def kept_texts() -> list[str]:
     rows += [*Pod.objects.values_list("manifest"), *OtherObject.objects.values_list("manifest")]
     rows += [*RunEvent.objects.values_list("message", "data", "changes")]
     texts = [json.dumps(row) for row in rows]
-    pieces = ScenarioPiece.objects.values_list("lines", flat=True)
-    texts += [zlib.decompress(lines).decode() for lines in pieces]
-    for engine, view in Checkpoint.objects.values_list("engine", "view"):
-        texts += [zlib.decompress(blob).decode("latin-1") for blob in (engine, view)]
+    blobs = [
+        *Checkpoint.objects.values_list("engine", flat=True),
+        *ScenarioPiece.objects.values_list("lines", flat=True),
+        *ViewChunk.objects.values_list("body", flat=True),
+    ]
+    texts += [zlib.decompress(blob).decode("latin-1") for blob in blobs]
     return texts
 
 

@@ -46,7 +46,9 @@ def logged_in(user: Any) -> Client:
 def test_nothing_is_left_in_any_table(client: Client, driven: Run) -> None:
     services.command_submit(run=driven, body={"verb": "cordon", "object": "node/n1"})
     ClientLease.objects.create(run=driven, key="a/b", version=1, manifest={})
+    assert client.get(f"/api/v1/runs/{driven.pk}/why/node/n1/").status_code == 200
     tables = {"runs_runevent", "runs_command", "runs_checkpoint", "runs_clientlease"}
+    tables |= {"runs_keyframe", "runs_viewchunk", "runs_keptanswer"}
     tables |= {"scheduling_pod", "scheduling_node", "scheduling_schedulingattempt"}
     assert tables <= rows_of(driven.pk).keys()
     assert client.delete(f"/api/v1/runs/{driven.pk}/").status_code == 204

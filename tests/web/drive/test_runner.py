@@ -12,9 +12,8 @@ from engine.kernel.view import State, fold
 from kscope.runs import services
 from kscope.runs.drive import driver, runner, slices, writer
 from kscope.runs.drive.beginning.clusters import cluster_create
-from kscope.runs.drive.checkpoints import checkpoint_view
 from kscope.runs.drive.driver import Driver
-from kscope.runs.models import Checkpoint, Command, Run, RunEvent
+from kscope.runs.models import Command, Run, RunEvent
 from kscope.runs.nudges import Outcome
 from kscope.runs.selectors import run_state_at
 from scheduling.models import Node, Pod, SchedulingAttempt
@@ -184,9 +183,9 @@ def test_the_state_at_any_event_is_the_fold(driven: Run) -> None:
             assert run_state_at(driven, seq=event.seq).state == state
 
 
-def test_a_checkpoint_holds_the_state_of_its_seq(driven: Run) -> None:
-    for checkpoint in Checkpoint.objects.filter(run=driven):
-        assert checkpoint_view(checkpoint) == run_state_at(driven, seq=checkpoint.seq).state
+def test_each_checkpoint_has_a_keyframe(driven: Run) -> None:
+    keyframes = set(driven.keyframes.values_list("seq", flat=True))
+    assert set(driven.checkpoints.values_list("seq", flat=True)) <= keyframes != set()
 
 
 def test_equal_scenario_and_seed_give_equal_digests(start: Callable[..., Run]) -> None:

@@ -13,8 +13,11 @@ from engine.input.budget import Stop
 from engine.kernel.recorder import EventRow
 from kscope.runs.app_registry import registry
 from kscope.runs.drive import slices
+from kscope.runs.drive.checkpoints import Saved
 from kscope.runs.drive.run_table import FEW_ROWS
 from kscope.runs.drive.slices import Commit, Head, LostLease, slice_commit, slice_packed
+from kscope.runs.history.chunks import digest_of
+from kscope.runs.history.keyframes import Frozen
 from kscope.runs.models import Checkpoint, Run, RunEvent
 from scheduling.models import Pod
 
@@ -165,10 +168,11 @@ def test_a_slow_commit_ends_with_a_whole_lease(
 def test_the_connection_keeps_nothing_of_what_was_written(writing: Writing) -> None:
     blob = b"engine" * 100_000
     for seq in (1, 2):
-        checkpoint = Checkpoint(
-            run=writing.run, seq=seq, at=0, steps=0, commands=0, engine=blob, view=b"{}"
-        )
-        writing.write(1, checkpoint=checkpoint)
+        place = {"seq": seq, "at": 0}
+        checkpoint = Checkpoint(run=writing.run, **place, steps=0, commands=0, engine=blob)
+        texts = {digest_of(blob): blob}
+        keyframe = Frozen(writing.run.pk, **place, levels=[], texts=texts)
+        writing.write(1, saved=Saved(keyframe, checkpoint))
     known = connection.connection._prepared._counts
     assert sum(len(query) for query, _ in known) < 10_000
 

@@ -9,8 +9,9 @@ from django.test import Client
 
 from engine.kernel.units import MILLISECOND, SECOND
 from engine.kernel.view import State
+from kscope.runs.history.series import Samples, Tally, extend, grid_end, window
 from kscope.runs.models import Run, RunEvent
-from kscope.runs.stream.counters import Samples, Tally, extend, grid_end, run_counters, window
+from kscope.runs.stream.counters import run_counters
 from kscope.runs.stream.frames import frame_folded, frames_joined
 
 pytestmark = pytest.mark.django_db(transaction=True)

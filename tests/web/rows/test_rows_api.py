@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from kscope.runs.history.states import Base
 from kscope.runs.models import Run
 from kscope.runs.rows import kept
 from kscope.runs.rows.sheet import SORTS, Sheet
@@ -94,7 +95,7 @@ def test_a_long_history_is_read_in_parts(
     client: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "AT_ONCE", 10)
-    monkeypatch.setattr(kept, "checkpoint_before", lambda *_, **__: None)
+    monkeypatch.setattr(kept, "base_before", lambda run_id, _: Base(run_id, 0, whole={}))
     first, second = (rows(client, driven) for _ in range(2))
     assert (first["read"], first["rows"], second["read"]) == (10, [], 20)
     while rows(client, driven)["read"] < driven.head_seq:

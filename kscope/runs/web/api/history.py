@@ -8,7 +8,7 @@ from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework import serializers
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -33,7 +33,7 @@ from kscope.runs.web.contract.paging import Page, page_of, page_schema, paged
 from kscope.runs.web.contract.queries import SEQ, Field, one_of, query, switch, whole, words
 from kscope.runs.web.past import object_at, object_now
 from kscope.runs.web.rest import RestView
-from kscope.runs.web.shapes.events import Counters, Event, Mark, StateAt
+from kscope.runs.web.shapes.events import Counters, Event, Mark, StateAt, StateChange
 
 MOST_EVENTS, USUAL_EVENTS = 1_000, 100
 
@@ -45,28 +45,48 @@ class RunState(RestView):
         parameters=[
             query(
                 "StateQuery",
-                {"seq": whole(SEQ), "at": whole("or at this virtual time, in nanoseconds")},
+                {
+                    "seq": whole(SEQ),
+                    "at": whole("or at this virtual time, in nanoseconds"),
+                    "from": whole(
+                        "only what differs from the state after this event, before or after the other"
+                    ),
+                    "to": whole("the same as seq"),
+                },
             ),
             IF_NONE_MATCH,
         ],
-        responses=answer_class(StateAt),
+        responses=PolymorphicProxySerializer(
+            component_name="StateAnswer",
+            serializers=[answer_class(StateAt), answer_class(StateChange)],
+            resource_type_field_name=None,
+        ),
     )
-    def get(self, request: Request, run_id: int) -> Response:
-        """Folded from the nearest checkpoint."""
+    def get(self, request: Request, run_id: int) -> HttpResponse:
+        """The whole state; with `from` a merge patch that makes it of the state after that event."""
         run = found_run(request, run_id)
-        seq, at = self.asked["seq"], self.asked["at"]
+        seq, at, origin = self._wanted_seq(), self.asked["at"], self.asked["from"]
         self.lasts(run, seq)
         if seq is None:
             seq = run.head_seq if at is None else selectors.run_seq_at(run, at=at)
-        instant = selectors.run_state_at(run, seq=seq)
-        return Response(
-            {
-                "seq": instant.seq,
-                "at": instant.at,
-                "state": instant.state,
-                "events": selectors.run_newest_events(run, seq=seq),
-            }
-        )
+        place = {
+            "seq": seq,
+            "at": selectors.run_time_of(run, seq),
+            "events": selectors.run_newest_events(run, seq=seq),
+        }
+        if origin is None:
+            found = {"state": selectors.run_state_text(run, seq=seq)}
+        else:
+            patch = selectors.run_state_patch(run, origin=origin, seq=seq)
+            found = {"origin": origin, "changes": patch}
+        return HttpResponse(orjson.dumps({**place, **found}), content_type=CONTENT_TYPES["json"])
+
+    def _wanted_seq(self) -> int | None:
+        """The event that `seq` or `to` names. Raises ApplicationError where they differ."""
+        seq, to = self.asked["seq"], self.asked["to"]
+        if None not in (seq, to) and seq != to:
+            raise ApplicationError(gettext("Give seq or to: they name the same event."))
+        return to if seq is None else seq
 
 
 _FILTER: dict[str, Field] = {

@@ -36,6 +36,20 @@ class StateAt(TypedDict):
     """the newest up to there, oldest first"""
 
 
+class StateChange(TypedDict):
+    """What leads from the view state after one event to that after another, on or back."""
+
+    origin: int
+    """the event that was given as `from`"""
+    seq: int
+    at: int
+    """virtual nanoseconds"""
+    changes: Changes
+    """one merge patch (RFC 7386) on the view state; null removes an entity"""
+    events: list[Event]
+    """the newest up to seq, oldest first"""
+
+
 class Mark(TypedDict):
     """An event that is worth a mark in a drawing."""
 

@@ -170,7 +170,7 @@ export class Playhead {
     return this.#inOrder(async () => {
       const from = this.model.seq;
       if (from <= 0) return;
-      const cursor = this.past.value ?? new PastCursor(this.api);
+      const cursor = this.past.value ?? new PastCursor(this.api, this.#held());
       await cursor.back(from);
       this.#showPast(cursor);
     });
@@ -190,6 +190,11 @@ export class Playhead {
     clearTimeout(this.scrubTimer);
     this.replaying.value = false;
     this.notices.clear();
+  }
+
+  /** What the page holds of the run: a cursor, or the live model; null before it has any state. */
+  #held() {
+    return this.past.value ?? (this.live.ready.value ? this.live.model : null);
   }
 
   #showPast(cursor, isJump = false) {
@@ -215,7 +220,7 @@ export class Playhead {
 
   /** Load a place and show it. Returns whether it is shown: false if another place was requested meanwhile. */
   async #travel(place, aborting, isJump) {
-    const cursor = new PastCursor(this.api);
+    const cursor = new PastCursor(this.api, this.#held());
     const reached = await this.notices.guard(
       async () => {
         await cursor.jump(place, aborting);
@@ -297,6 +302,7 @@ export class Playhead {
     let moved = false;
     for (let i = 0; i < REPLAYED_PER_FRAME; i += 1) {
       const next = await cursor.peek();
+      if (cursor.isOver) return false;
       if (!next || next.seq > this.live.model.seq) {
         this.jumpToNewest();
         return true;

@@ -1,6 +1,6 @@
 const SECOND = 1e9;
 
-/** The grid of virtual time for counts, the same as in kscope/runs/stream/counters.py. */
+/** The grid of virtual time for counts, the same as in kscope/runs/history/series.py. */
 const GRID = SECOND / 10;
 
 /** How far back the counters are drawn, in ns of virtual time. */

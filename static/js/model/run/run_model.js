@@ -66,6 +66,14 @@ export class RunModel {
     return true;
   }
 
+  /** Go to any other event by what differs there: {seq, at, changes, events}. */
+  move(change) {
+    for (const [id, entity] of this.run.move(change)) this.#derive(id, entity, this.entities.get(id));
+    this.undos = [];
+    this.moved = [];
+    this.counters.restart(this.seq, this.at, this.#queues());
+  }
+
   /** Advance the time when nothing happened after `seq`. Returns whether it changed. */
   rest(seq, at) {
     if (seq !== this.seq || at <= this.at) return false;

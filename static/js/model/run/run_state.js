@@ -18,9 +18,9 @@ export class RunState {
     this.at = 0;
   }
 
-  /** Take a whole state: {seq, at, state, events}. */
+  /** Take a whole state: {seq, at, state, events}. The state is an object, or a Map that nobody else changes. */
   reset({seq, at, state, events}) {
-    this.entities = new Map(Object.entries(state ?? {}));
+    this.entities = state instanceof Map ? state : new Map(Object.entries(state ?? {}));
     this.events = newestFirst(events ?? []).slice(0, KEPT_EVENTS);
     this.seq = seq;
     this.at = at;
@@ -39,6 +39,18 @@ export class RunState {
     this.events = keepNewest(this.events, frame.events ?? []);
     this.seq = frame.last;
     this.at = frame.at;
+    return before;
+  }
+
+  /**
+   * Go to any other event by what differs there: {seq, at, changes, events}. Returns the changed entities as they were
+   * before.
+   */
+  move({seq, at, changes, events}) {
+    const before = foldInto(this.entities, changes);
+    this.events = newestFirst(events).slice(0, KEPT_EVENTS);
+    this.seq = seq;
+    this.at = at;
     return before;
   }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 
 import {PastCursor} from "../../../../static/js/controllers/session/past_cursor.js";
+import {RunModel} from "../../../../static/js/model/run/run_model.js";
 import {mergePatch} from "../../../../static/js/model/shared/fold.js";
 
 const LENGTH = 500;
@@ -15,15 +16,25 @@ const EVENTS = Array.from({length: LENGTH}, (_, i) => ({
 
 const stateAt = (seq) => EVENTS.slice(0, seq).reduce((state, {changes}) => mergePatch(state, changes), {});
 
+/** A merge patch from one state to another, as the server makes it. */
+function difference(before, after) {
+  const gone = Object.keys(before).filter((id) => !(id in after));
+  return {...Object.fromEntries(gone.map((id) => [id, null])), ...after};
+}
+
 /** A server with 500 events that counts what it is asked. */
 class FakeApi {
   asked = 0;
+  origins = [];
 
   async get(path, params) {
     this.asked += 1;
     if (path === "state/") {
-      const {seq} = params;
-      return {seq, at: seq * 1000, state: stateAt(seq), events: EVENTS.slice(Math.max(0, seq - 50), seq)};
+      this.origins.push(params.from ?? null);
+      const seq = params.to ?? params.seq;
+      const place = {seq, at: seq * 1000, events: EVENTS.slice(Math.max(0, seq - 50), seq)};
+      if (params.from === undefined) return {...place, state: stateAt(seq)};
+      return {...place, origin: params.from, changes: difference(stateAt(params.from), stateAt(seq))};
     }
     const {after, limit} = params;
     return {items: EVENTS.filter(({seq}) => seq > after).slice(0, limit), continue: null};
@@ -80,4 +91,69 @@ test("nothing follows the newest recorded event", async () => {
   assert.equal((await cursor.forward()).seq, LENGTH);
   assert.equal(await cursor.forward(), null);
   assertAt(cursor, LENGTH);
+});
+
+test("a jump loads what differs from the state shown", async () => {
+  const api = new FakeApi();
+  const shown = new PastCursor(api);
+  await shown.jump({seq: 300});
+  const {model} = shown;
+  const next = new PastCursor(api, shown);
+  await next.jump({seq: 120});
+  assertAt(next, 120);
+  assert.equal(next.model, model);
+  const {events} = next.model.run;
+  assert.deepEqual([events[0].seq, events.length], [120, 50]);
+  const last = new PastCursor(api, next);
+  await last.jump({seq: 480});
+  assertAt(last, 480);
+  assert.deepEqual(api.origins, [null, 300, 120]);
+});
+
+test("a jump from the newest event leaves the live model", async () => {
+  const api = new FakeApi();
+  const live = new RunModel();
+  live.reset({seq: 400, at: 400_000, state: stateAt(400), events: []});
+  const cursor = new PastCursor(api, live);
+  const jumping = cursor.jump({seq: 10});
+  live.apply({first: 401, last: 401, at: 401_000, changes: EVENTS[400].changes, events: [EVENTS[400]]});
+  await jumping;
+  assertAt(cursor, 10);
+  assertAt({model: live}, 401);
+  assert.deepEqual(api.origins, [400]);
+});
+
+test("a cursor that was taken over moves no more", async () => {
+  const api = new FakeApi();
+  const shown = new PastCursor(api);
+  await shown.jump({seq: 300});
+  const stepping = shown.forward();
+  const next = new PastCursor(api, shown);
+  await Promise.all([next.jump({seq: 200}), stepping]);
+  assert.equal(await shown.forward(), null);
+  await shown.back();
+  assertAt(next, 200);
+});
+
+test("a step during a jump has the difference loaded anew", async () => {
+  const api = new FakeApi();
+  const shown = new PastCursor(api);
+  await shown.jump({seq: 300});
+  await shown.peek();
+  const next = new PastCursor(api, shown);
+  const jumping = next.jump({seq: 250});
+  await shown.forward();
+  await jumping;
+  assertAt(next, 250);
+});
+
+test("a jump that is given up moves nothing", async () => {
+  const api = new FakeApi();
+  const shown = new PastCursor(api);
+  await shown.jump({seq: 300});
+  const seeking = new AbortController();
+  const jumping = new PastCursor(api, shown).jump({seq: 20}, seeking.signal);
+  seeking.abort();
+  await jumping;
+  assertAt(shown, 300);
 });

@@ -28,9 +28,11 @@ class FakeApi {
     if (path !== "state/") return Promise.resolve({});
     return new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(Object.assign(new Error(), {name: "AbortError"})));
-      const {seq} = params;
+      const seq = params.to ?? params.seq ?? Math.floor(params.at / 1e9);
       const state = seq > 0 ? {"pod/a/p": {attempts: seq}} : {};
-      this.waiting.push({resolve: () => resolve({seq, at: seq * 1e9, state, events: []}), reject});
+      const changes = seq > 0 ? state : {"pod/a/p": null};
+      const content = params.from === undefined ? {state} : {origin: params.from, changes};
+      this.waiting.push({resolve: () => resolve({seq, at: seq * 1e9, events: [], ...content}), reject});
     });
   }
 

@@ -79,6 +79,37 @@ test("stepping back and forth restores the state", () => {
   }
 });
 
+test("moving to another event derives what a whole state does", () => {
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const [shownModel, there] = [new RunModel(), new RunModel()];
+    const events = randomRun(seed, 120);
+    for (const event of events) shownModel.stepForward(event);
+    const [before, after] = [events.slice(0, 70), events.slice(70)];
+    for (const event of before) there.stepForward(event);
+    const anew = derived(there);
+    const ids = [...new Set([...shownModel.entities.keys(), ...anew.entities.keys()])];
+    const whole = (id) => wholePatch(shownModel.entities.get(id), anew.entities.get(id));
+    shownModel.move({
+      seq: 70,
+      at: anew.at,
+      events: anew.run.events,
+      changes: Object.fromEntries(ids.map((id) => [id, whole(id)])),
+    });
+    assert.deepEqual(shown(shownModel), shown(anew), `seed ${seed}`);
+    assert.equal(shownModel.stepBack(), false);
+    for (const event of after) shownModel.stepForward(event);
+    for (const event of after) there.stepForward(event);
+    assert.deepEqual(shown(shownModel), shown(there), `seed ${seed}`);
+  }
+});
+
+/** A merge patch that makes an entity of another one. */
+function wholePatch(before, after) {
+  if (after === undefined) return null;
+  const gone = Object.keys(before ?? {}).filter((name) => !(name in after));
+  return {...Object.fromEntries(gone.map((name) => [name, null])), ...after};
+}
+
 test("stepping back ends at the snapshot", () => {
   const model = new RunModel();
   model.reset({seq: 5, at: 5, state: {}, events: []});

@@ -1,0 +1,101 @@
+"""What an engine process keeps of its work: the engine that it asked last, and what it answered.
+
+An engine stays in the memory of the process; who asks it leaves it as it is, and tries changes in
+forks. Answers are kept in the database: about an instant that stands, the second is at once, for
+whoever asks, in whichever process, and in any language.
+"""
+
+import gc
+import hashlib
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import orjson
+
+from engine.cluster.cluster import Cluster
+from engine.cluster.source import fingerprint, package_digest
+from engine.kernel.stored_sentences import restored, stored
+from kscope.runs.models import KeptAnswer, Run
+
+MOST = 200
+"""So many answers of a run are kept; the oldest go first."""
+_PACKAGES = ("kscope", "scheduling", "volumes")
+Parts = Iterable[dict[str, Any]]
+_Instant = tuple[object, ...]
+
+# The engine that was asked last, and where of which history it stands.
+_engine: tuple[_Instant, Cluster] | None = None
+
+
+def engine_kept(run: Run, seq: int | None, make: Callable[[], Cluster]) -> Cluster:
+    """The engine of *run* after event *seq*, None for its head; made unless it is kept.
+
+    It is not to be changed. It is kept without what garbage collection would look through each time.
+    """
+    global _engine
+    wanted = _instant(run, seq)
+    if _engine is not None and _engine[0] == wanted:
+        return _engine[1]
+    if _engine is not None:
+        _engine = None
+        gc.unfreeze()
+        gc.collect()
+    made = make()
+    gc.freeze()
+    _engine = wanted, made
+    return made
+
+
+def answered(
+    run: Run, seq: int | None, question: Iterable[object], make: Callable[[], Parts]
+) -> Iterator[dict[str, Any]]:
+    """The parts of the answer to *question* about *run* after event *seq*: kept ones, or as they are made.
+
+    They are kept once all are known. Raises what *make* raises; then nothing is kept.
+    """
+    digest = _digest(run, seq, question)
+    known = KeptAnswer.objects.filter(run_id=run.pk, question=digest).first()
+    if known is not None:
+        yield from restored(json.loads(zlib.decompress(known.parts)))
+        return
+    parts: list[Any] = []
+    for part in make():
+        parts.append(stored(part))
+        yield part
+    _keep(run, run.head_seq if seq is None else seq, digest, parts)
+
+
+def _keep(run: Run, seq: int, digest: str, parts: list[Any]) -> None:
+    if not Run.objects.filter(pk=run.pk).exists():  # deleted meanwhile
+        return
+    text = zlib.compress(_json(parts), 1)
+    KeptAnswer.objects.bulk_create(
+        [KeptAnswer(run_id=run.pk, seq=seq, question=digest, parts=text)], ignore_conflicts=True
+    )
+    own = KeptAnswer.objects.filter(run_id=run.pk).order_by("-pk")
+    if (oldest := own.values_list("pk", flat=True)[MOST : MOST + 1].first()) is not None:
+        own.filter(pk__lte=oldest).delete()
+
+
+def _json(parts: list[Any]) -> bytes:
+    try:
+        return orjson.dumps(parts)
+    except TypeError:  # an integer of more than 64 bits, which a manifest may hold
+        return json.dumps(parts).encode()
+
+
+def _digest(run: Run, seq: int | None, question: Iterable[object]) -> str:
+    """What an answer is kept by: the question, where the run stands, and all that computes it."""
+    code = (fingerprint(), *map(package_digest, _PACKAGES))
+    text = repr((tuple(question), _instant(run, seq), code))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _instant(run: Run, seq: int | None) -> _Instant:
+    """Where of which history an engine stands. Its head may be a later moment of the same event."""
+    if seq is None or seq == run.head_seq:
+        place = (run.head_seq, run.head_at, run.head_steps, run.head_commands, run.head_digest)
+        return run.pk, run.created, "head", *place
+    return run.pk, run.created, "event", seq, run.cannot_continue_after

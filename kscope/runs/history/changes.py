@@ -1,0 +1,33 @@
+"""What events changed, in order: the one place where histories are read from the database."""
+
+from collections.abc import Iterator
+
+import orjson
+from django.db import connection
+
+from engine.kernel.view import Changes
+
+_FETCHED = 2_000
+_CHANGES = """
+SELECT seq, at, changes_text FROM events_between(%s, %s, %s) ORDER BY last_seq, seq
+"""
+_NEWEST = "SELECT at FROM event_at(%s, %s)"
+
+
+def changes_between(run_id: int, after: int, upto: int) -> Iterator[tuple[int, int, Changes]]:
+    """(seq, at, changes) of the events after *after* up to *upto*; an event may change nothing."""
+    if after >= upto:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_CHANGES, [run_id, after, upto])
+        while rows := cursor.fetchmany(_FETCHED):
+            for seq, at, text in rows:
+                yield seq, at, orjson.loads(text) if text else {}
+
+
+def time_of(run_id: int, seq: int) -> int:
+    """The virtual time of event *seq*, in ns; 0 before the first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NEWEST, [run_id, seq])
+        found = cursor.fetchone()
+    return found[0] if found else 0

@@ -1,0 +1,85 @@
+"""One patch that leads from the state after any event to that after any other, on or back.
+
+Between two events that are near to each other only what the events between changed can differ.
+Further apart, the keyframes before both are compared: levels that they share are not looked at.
+"""
+
+from itertools import chain
+from typing import Any
+
+import orjson
+
+from engine.kernel.view import State, diff, fold
+from kscope.runs.history.changes import changes_between
+from kscope.runs.history.chunks import Texts, text_of
+from kscope.runs.history.states import (
+    Base,
+    base_before,
+    entities_of,
+    folded,
+    laid_over,
+    read,
+    texts_at,
+)
+
+NEAR = 5_000
+"""So many events apart, or fewer, all events between are read."""
+
+
+def patch_between(run_id: int, origin: int, target: int) -> dict[str, Any]:
+    """The merge patch that makes of the state after event *origin* that after event *target*.
+
+    It is the smallest: {entity: attributes that differ, or None where it is gone}. Attributes of an
+    entity that is new are JSON already (`orjson.Fragment`).
+    """
+    earlier, later = min(origin, target), max(origin, target)
+    read_between = _near if later - earlier <= NEAR else _far
+    before, after = read_between(run_id, earlier, later)
+    return _difference(before, after) if origin <= target else _difference(after, before)
+
+
+def _near(run_id: int, earlier: int, later: int) -> tuple[Texts, Texts]:
+    between = [changes for _, _, changes in changes_between(run_id, earlier, later)]
+    changed = set(chain.from_iterable(between))
+    before = _some(base_before(run_id, earlier), earlier, changed)
+    after: State = {}
+    for entity, text in before.items():
+        shown = read(text)
+        if shown is not None:
+            after[entity] = shown
+    for changes in between:
+        fold(after, changes)
+    return before, {entity: text_of(shown) for entity, shown in after.items()}
+
+
+def _far(run_id: int, earlier: int, later: int) -> tuple[Texts, Texts]:
+    start, end = base_before(run_id, earlier), base_before(run_id, later)
+    if not start.levels or start.levels[:1] != end.levels[:1]:
+        # Nothing is shared.
+        return texts_at(run_id, earlier), texts_at(run_id, later)
+    changed = {
+        entity
+        for level in set(start.levels) ^ set(end.levels)
+        for entity in entities_of(run_id, level)
+    }
+    for base, seq in ((start, earlier), (end, later)):
+        for _, _, changes in changes_between(run_id, base.seq, seq):
+            changed.update(changes)
+    return _some(start, earlier, changed), _some(end, later, changed)
+
+
+def _some(base: Base, seq: int, entities: set[str]) -> Texts:
+    """Those of *entities* that are there after event *seq*."""
+    texts = base.some(entities)
+    return laid_over(texts, folded(base, seq, texts, entities))
+
+
+def _difference(before: Texts, after: Texts) -> dict[str, Any]:
+    patch: dict[str, Any] = {entity: None for entity in before if entity not in after}
+    for entity, text in after.items():
+        old = before.get(entity)
+        if old is None:
+            patch[entity] = orjson.Fragment(text)
+        elif old != text:
+            patch[entity] = diff(orjson.loads(old), orjson.loads(text))
+    return patch
