@@ -7,6 +7,7 @@ from kscope.runs.history import series
 from kscope.runs.history.series import Samples, Tally, grid_end
 from kscope.runs.models import Keyframe, Run, RunEvent
 from kscope.runs.stream.counters import run_counters
+from tests.record import events_change
 
 
 def counted(run: Run, seq: int) -> dict[str, object]:
@@ -46,5 +47,5 @@ def test_what_was_counted_is_not_read_again(churned: Run) -> None:
     last = Keyframe.objects.filter(run=churned).order_by("seq").last()
     assert last is not None
     before = run_counters(churned, seq=last.seq)
-    RunEvent.objects.filter(run=churned).update(changes=None)
+    events_change(churned.pk, range(1, last.seq + 1), changes=None)
     assert run_counters(churned, seq=last.seq) == before
