@@ -56,14 +56,13 @@ _MERGE = (
     "  changes) WITH ORDINALITY AS event (at, kind, object, component, distance, message, data,"
     "  change, place) ORDER BY 1) AS event HAVING count(*) > 0"
 ).encode()
-# What is whole is copied as it is stored, still compressed; of the last row there may be a part.
+# What is whole is copied as it is stored, still compressed; of the last row there may be a part. One
+# statement: the parent may merge rows meanwhile.
 _COPY = (
     f"INSERT INTO runs_eventchunk ({_COLUMNS})"
     f" SELECT %(fork)s, {_COLUMNS.removeprefix('run_id, ')} FROM runs_eventchunk"
     " WHERE run_id = %(parent)s AND last_seq <= %(seq)s"
-).encode()
-_COPY_PART = (
-    f"INSERT INTO runs_eventchunk ({_COLUMNS})"
+    " UNION ALL"
     " SELECT %(fork)s, first_seq, %(seq)s, first_at, ats[upto], ats[:upto], kinds[:upto],"
     " entities[:upto], components[:upto], causes[:upto], messages[:upto], datas[:upto],"
     " changes[:upto], marks FROM (SELECT *, %(seq)s - first_seq + 1 AS upto FROM runs_eventchunk"
@@ -118,8 +117,7 @@ def _escaped(text: str) -> str:
 
 def events_copy(cursor: Cursor[TupleRow], parent: int, fork: int, seq: int) -> None:
     """Give the run *fork* the events of *parent* up to *seq*."""
-    for statement in (_COPY, _COPY_PART):
-        cursor.execute(statement, {"parent": parent, "fork": fork, "seq": seq})
+    cursor.execute(_COPY, {"parent": parent, "fork": fork, "seq": seq})
 
 
 def _pieces(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
