@@ -11,13 +11,13 @@ import orjson
 from django.utils.translation import gettext
 
 from engine.cluster.cluster import Cluster
-from engine.diagnosis.fork import collector_paused
 from engine.diagnosis.inquiry import last_of
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.report import Diagnosis
 from engine.diagnosis.subjects.goals import Goal
 from engine.diagnosis.triage.after_play import Observed, observed_after_play, unplayed
 from engine.diagnosis.why import ASKED, explain_in_steps
+from engine.kernel.garbage import collector_paused
 from engine.scheduler.cycle.score_columns import ScoreColumns
 from kscope.runs.aside.kept import answered, engine_kept
 from kscope.runs.drive.replay import (

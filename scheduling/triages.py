@@ -8,7 +8,6 @@ from django.utils.translation import gettext
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.first_look.first_look import first_look, reading
-from engine.diagnosis.fork import collector_paused
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.answer import Answer
 from engine.diagnosis.triage.asking import explain_as_it_stands
@@ -16,6 +15,7 @@ from engine.diagnosis.triage.report import Triage
 from engine.diagnosis.triage.superseded import superseded
 from engine.diagnosis.triage.triage import triage_parts
 from engine.kernel.errors import SimError
+from engine.kernel.garbage import collector_paused
 from kscope.runs.contents import items_of, loaded_of
 from kscope.runs.drive.replay import engine_created
 from kscope.runs.errors import ApplicationError

@@ -227,7 +227,7 @@ def _watched(stack: Servers) -> Iterator[_Watch]:
             watch.look(roots(), before)
 
     def ask() -> None:
-        while not is_over.wait(0.5):
+        while not is_over.wait(2.0):
             began = time.monotonic()
             urlopen(f"http://127.0.0.1:{stack.port}/runs/").read()
             watch.others.append(time.monotonic() - began)

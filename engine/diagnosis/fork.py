@@ -6,15 +6,14 @@ record is dropped; nothing outside, such as an extender, is ever called.
 
 from __future__ import annotations
 
-import gc
 import io
 import pickle
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.garbage import collector_paused
 from engine.kernel.recorder import Recorder
 from engine.kernel.units import MINUTE
 from engine.objects.objects import ApiObject, Pod
@@ -83,18 +82,6 @@ class CopiedForks:
 
 # Makes the forks of a cluster.
 MakeForks = Callable[["Cluster"], Forks]
-
-
-@contextmanager
-def collector_paused() -> Generator[None]:
-    """Millions of new objects and no garbage among them: collections would double the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class _SharingPickler(pickle.Pickler):

@@ -33,7 +33,7 @@ from engine.diagnosis.changes.node_changes import recovered_nodes, uncordoned
 from engine.diagnosis.changes.of_plugins import plugin_changes
 from engine.diagnosis.changes.priorities import priorities
 from engine.diagnosis.explaining import outright_facts
-from engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
+from engine.diagnosis.fork import CopiedForks, Forks, MakeForks
 from engine.diagnosis.headline import headline
 from engine.diagnosis.no_scheduler import NoScheduler, leaderless_cause
 from engine.diagnosis.pairs import Changes, PairSearch
@@ -54,6 +54,7 @@ from engine.diagnosis.volumes import (
     published_capacity,
 )
 from engine.diagnosis.world import World
+from engine.kernel.garbage import collector_paused
 from engine.kernel.sentences import Sentence, say, say_count
 from engine.objects.objects import Pod
 from engine.scheduler.cycle.decision.result import SCHEDULED, ScheduleResult

@@ -8,7 +8,7 @@ from typing import Final
 
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.deleted import absence
-from engine.diagnosis.fork import CopiedForks, Forks, MakeForks, collector_paused
+from engine.diagnosis.fork import CopiedForks, Forks, MakeForks
 from engine.diagnosis.inquiry import diagnose_in_steps, last_of
 from engine.diagnosis.report import SEVERITIES, Cause, Diagnosis, Fix
 from engine.diagnosis.subjects.autoscalers import autoscaler_causes
@@ -22,6 +22,7 @@ from engine.diagnosis.subjects.scene import Scene
 from engine.diagnosis.subjects.trials import fixes_for
 from engine.diagnosis.subjects.volumes import volume_causes
 from engine.diagnosis.subjects.workloads import KINDS, workload_causes
+from engine.kernel.garbage import collector_paused
 from engine.kernel.sentences import Sentence, say
 from engine.objects.autoscalers import AUTOSCALER
 from engine.objects.kinds import entity_id

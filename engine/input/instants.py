@@ -31,8 +31,10 @@ def newest_of(manifests: Iterable[Manifest], newest_write: str = "") -> str:
 
     *newest_write* is the newest time of the managed fields, which the manifests lack.
     """
-    written = newest_write.rstrip("Z") if is_time(newest_write) else ""
-    return whole_second(max(written, max(map(newest_time, manifests), default="")))
+    found = newest_write.rstrip("Z") if is_time(newest_write) else ""
+    for each in manifests:
+        found = newest_time(each, found)
+    return whole_second(found)
 
 
 def was_stored(raw: Manifest) -> bool:
@@ -41,13 +43,16 @@ def was_stored(raw: Manifest) -> bool:
     return bool(metadata.get("uid") or metadata.get("resourceVersion"))
 
 
-def newest_time(raw: Manifest) -> str:
-    """The newest time at which something is said to have happened to an object; "" for none.
+def newest_time(raw: Manifest, known: str = "") -> str:
+    """The newest time at which something is said to have happened to an object, or *known*.
 
     It has no Z at its end, so that a fraction is newer than its whole second.
     """
-    times = (*_times(raw), _asked_to_go(raw["metadata"]))
-    return max((each.rstrip("Z") for each in times if is_time(each)), default="")
+    for each in (*_times(raw), _asked_to_go(raw["metadata"])):
+        # Few are newer, and only of these it matters whether they are times at all.
+        if isinstance(each, str) and (time := each.rstrip("Z")) > known and is_time(each):
+            known = time
+    return known
 
 
 def whole_second(time: str) -> str:

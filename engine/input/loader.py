@@ -61,6 +61,7 @@ from engine.input.sources.runs import IS_A_RUN, is_run_file
 from engine.input.streams.reader import pieces_of
 from engine.input.streams.window import Window
 from engine.input.unknown_fields import UnknownFields
+from engine.kernel.garbage import collector_paused
 from engine.kernel.sentences import enumerated, said_by, say
 from engine.objects.documents import (
     Document,
@@ -117,15 +118,16 @@ def load_paths(
     """
     loader, tell = Loader(check, options, limits), progress or _no_progress
     given = list(paths)
-    for path in given:
-        if str(path) == STDIN:
-            for done in loader.stream("stdin", Window(sys.stdin.buffer)):
-                tell("stdin", done, 0)
-        elif path.is_dir():
-            _read_folder(loader, path, tell)
-        else:
-            _read_path(loader, path, tell, is_alone=len(given) == 1)
-    return loader.finish()
+    with collector_paused():
+        for path in given:
+            if str(path) == STDIN:
+                for done in loader.stream("stdin", Window(sys.stdin.buffer)):
+                    tell("stdin", done, 0)
+            elif path.is_dir():
+                _read_folder(loader, path, tell)
+            else:
+                _read_path(loader, path, tell, is_alone=len(given) == 1)
+        return loader.finish()
 
 
 def reading_words(name: str, done: int, size: int) -> str:

@@ -8,13 +8,14 @@ from itertools import chain
 from typing import Final
 
 from engine.cluster.cluster import Cluster
-from engine.diagnosis.fork import CopiedForks, Forks, MakeForks, Original, collector_paused
+from engine.diagnosis.fork import CopiedForks, Forks, MakeForks, Original
 from engine.diagnosis.inquiry import last_of
 from engine.diagnosis.report import Cause, Diagnosis, Fix
 from engine.diagnosis.triage.carrying_out import MOST
 from engine.diagnosis.triage.report import Change, Group
 from engine.diagnosis.triage.stuck.drains import BUDGET
 from engine.diagnosis.why import explain_in_steps, explain_object
+from engine.kernel.garbage import collector_paused
 from engine.kernel.sentences import NOTHING, Sentence, say, together
 from engine.objects.objects import PersistentVolumeClaim, Pod
 

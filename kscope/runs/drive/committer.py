@@ -36,7 +36,8 @@ class Committer:
         there was none. Raises what went wrong with that one: LostLease, or a database error.
         """
         before = self.wait()
-        writer = _writer_for(commit.packed)
+        # A first state is large, and comes once.
+        writer = _writer_for(commit.packed) if commit.head.steps else None
         if writer is None:
             self._writing = self._thread.submit(slice_write, *self._owned, commit)
         else:

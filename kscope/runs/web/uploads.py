@@ -28,6 +28,7 @@ from engine.input.scenario import LONGEST_NAME
 from engine.input.sources.archives import is_archive
 from engine.input.sources.runs import is_run_file
 from engine.input.streams.window import Window
+from engine.kernel.garbage import collector_paused
 from engine.kernel.sentences import said_by
 from engine.objects.documents import Limits
 from engine.objects.values.shown import shown
@@ -166,7 +167,18 @@ def upload_read(
     if len(pieces) == 1 and _is_run(_piece(pieces[0][1:])):
         yield from _run_read(*pieces[0], owner_id=owner_id)
         return
-    options = IntakeOptions.read(choices or {}, is_known_plugin)
+    with collector_paused():
+        yield from _files_read(pieces, name, owner_id, choices or {}, most_bytes)
+
+
+def _files_read(
+    pieces: Sequence[tuple[str, str, int, int]],
+    name: str,
+    owner_id: int | None,
+    choices: Mapping[str, str],
+    most_bytes: int,
+) -> Iterator[dict[str, Any]]:
+    options = IntakeOptions.read(choices, is_known_plugin)
     loader = Loader(check_setup, options, Limits(stream_bytes=most_bytes))
     for number, (file, *piece) in enumerate(pieces, 1):
         told = {"doing": "reading", "file": file, "number": number, "of": len(pieces)}
