@@ -24,18 +24,17 @@ from structlog.contextvars import bind_contextvars, unbind_contextvars
 
 from kscope import database_format
 from kscope.runs.drive.ending.stopping import is_stopping, stop_ask, stop_unask
+from kscope.runs.drive.hosting import fleet
 from kscope.up.children import die_with_parent
-from kscope.worker_steps import GoneSoon, ReadsDatabase, TakesTasks
+from kscope.worker_steps import Drives, GoneSoon, ReadsDatabase, TakesTasks
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
-
-WORKER_NICENESS = 2
 
 app = Celery("kscope")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 assert app.steps is not None
-app.steps["worker"].update({GoneSoon, ReadsDatabase, TakesTasks})
+app.steps["worker"].update({Drives, GoneSoon, ReadsDatabase, TakesTasks})
 
 
 @beat_embedded_init.connect
@@ -59,12 +58,6 @@ def begin_anew(**_kwargs: Any) -> None:
 def look_before_beat(**_kwargs: Any) -> None:
     """A beat that is a process of its own starts as a worker does."""
     database_format.check_start()
-
-
-@worker_process_init.connect
-def let_pages_go_first(**_kwargs: Any) -> None:
-    """Where there are too few cores for everything, requests and streams come before computing."""
-    os.nice(WORKER_NICENESS)
 
 
 @setup_logging.connect
@@ -134,3 +127,5 @@ def end_with_beat(sender: Any = None, **_kwargs: Any) -> None:
 def let_go_of_runs(**_kwargs: Any) -> None:
     """Drivers commit and give their leases back, so that stopping waits for nothing else."""
     stop_ask()
+    if fleet.fleet is not None:
+        fleet.fleet.drain()

@@ -26,7 +26,7 @@ PATIENCE_S = 5.0  # with a client that connects and does not say what it wants
 MODULES = (
     "celery.__main__",
     "celery.bin.worker",
-    "celery.concurrency.prefork",
+    "celery.concurrency.solo",
     "celery.worker.worker",
     "channels.routing",
     "kscope.accounts.sockets",
@@ -34,6 +34,7 @@ MODULES = (
     "kscope.runs.aside.child",
     "kscope.runs.capacity.requests_at_once",
     "kscope.runs.capacity.connections",
+    "kscope.runs.drive.hosting.process",
     "kscope.runs.drive.runner",
     "kscope.runs.drive.writer",
     "kscope.runs.stream.routing",

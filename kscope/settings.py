@@ -44,6 +44,7 @@
 | KSCOPE_QUOTA_PLAYING | 10 | runs of an account that may play at once |
 | KSCOPE_ENGINE_PROCESSES | one more than cores, 3 to 8 | processes that answer pages' questions about engines |
 | KSCOPE_ENGINE_MEMORY | 4096 | MiB that one of these may use; at rest it is replaced above a quarter |
+| KSCOPE_DRIVER_MEMORY | 3072 | MiB above which a process that drives runs takes no more, and gives some away |
 | KSCOPE_WEB_PLACES | 8 | requests that a web process serves at once; others take turns |
 | KSCOPE_WEB_UPLOADS | 4 | uploads that a web process receives or reads at once; others take turns |
 | KSCOPE_WEB_SOCKETS | 2000 | WebSockets of a web process |
@@ -170,7 +171,9 @@ CELERY_BROKER_URL = env.celery_broker(REDIS_URL)
 CELERY_RESULT_BACKEND = None
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "kscope"
-# A worker killed in the middle of a slice gives the task back; the lease makes a repeat harmless.
+# Tasks take milliseconds, in the worker itself: its processes drive runs, see kscope/worker_steps.py.
+CELERY_WORKER_POOL = "solo"
+# A worker killed in the middle of a task gives it back; the lease makes a repeat harmless.
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -260,6 +263,8 @@ ENGINE_PROCESSES = env.env_int(
     os.environ, "KSCOPE_ENGINE_PROCESSES", min(max(_CORES + 1, 3), 8), lowest=1, highest=64
 )
 ENGINE_MEMORY_MIB = env.env_int(os.environ, "KSCOPE_ENGINE_MEMORY", 4096, lowest=256)
+# A process that drives runs takes no further ones above this, and gives the least used away.
+DRIVER_MEMORY_MIB = env.env_int(os.environ, "KSCOPE_DRIVER_MEMORY", 3072, lowest=256)
 WEB_PLACES = env.env_int(os.environ, "KSCOPE_WEB_PLACES", 8, lowest=1, highest=256)
 WEB_UPLOADS = env.env_int(os.environ, "KSCOPE_WEB_UPLOADS", 4, lowest=1, highest=256)
 WEB_SOCKETS = env.env_int(os.environ, "KSCOPE_WEB_SOCKETS", 2_000, lowest=1)

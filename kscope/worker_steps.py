@@ -13,11 +13,16 @@ from typing import Any
 
 from celery import bootsteps
 from celery.worker import state
+from celery.worker.control import control_command, inspect_command
+from django.conf import settings
 from kombu.connection import Connection
 
 from kscope import database_format
 from kscope.runs.drive.ending.stopping import stop_ask
+from kscope.runs.drive.hosting import fleet
 
+DRAIN_SECONDS = 8.0
+READY_SECONDS = 60.0
 LONGEST_STOP_S = 10.0
 LOOK_EVERY_S = 5.0
 MOST_LOOKS = 6
@@ -41,6 +46,42 @@ def _end_late() -> None:
     time.sleep(LONGEST_STOP_S)
     log.critical("stopping took more than %d s", LONGEST_STOP_S)
     _end()
+
+
+class Drives(bootsteps.StartStopStep):
+    """A worker of the queue of runs has processes that drive them, one a core, or `--concurrency`.
+
+    Celery carries runs to the worker, in tasks that take milliseconds; see `hosting.fleet`.
+    """
+
+    def include_if(self, worker: Any) -> bool:
+        """Not the sweeper."""
+        return settings.CELERY_TASK_DEFAULT_QUEUE in worker.app.amqp.queues.consume_from
+
+    def create(self, worker: Any) -> None:
+        """Begin to start them."""
+        # It looks at models, which exist only once Django is set up.
+        from kscope.runs.drive.hosting.ownership import runs_release
+
+        self._fleet = fleet.begin(worker.concurrency, runs_release)
+
+    def start(self, _worker: Any) -> None:
+        """Before the first task comes."""
+        if not self._fleet.wait_until_ready(READY_SECONDS):
+            log.critical("no process that drives runs has started within %d s", READY_SECONDS)
+            _end()
+
+    def close(self, _worker: Any) -> None:
+        """Before anything is stopped."""
+        self._fleet.drain()
+
+    def stop(self, _worker: Any) -> None:
+        """They have given their runs back, or are killed: leases end by themselves."""
+        self._fleet.stop(DRAIN_SECONDS)
+
+    def terminate(self, worker: Any) -> None:
+        """As `stop`."""
+        self.stop(worker)
 
 
 class ReadsDatabase(bootsteps.StartStopStep):
@@ -74,10 +115,14 @@ def _watch(broker: Connection, queues: list[str]) -> None:
     looks = 0
     while looks < MOST_LOOKS:
         time.sleep(LOOK_EVERY_S)
-        is_idle = not state.active_requests and not state.reserved_requests
+        is_idle = not (state.active_requests or state.reserved_requests or _is_drained())
         looks = looks + 1 if is_idle and _tasks_wait(broker, queues) else 0
     log.critical("tasks wait, and this worker does not take them")
     _end()
+
+
+def _is_drained() -> bool:
+    return fleet.fleet is not None and fleet.fleet.drains
 
 
 def _tasks_wait(broker: Connection, queues: list[str]) -> bool:
@@ -92,3 +137,20 @@ def _tasks_wait(broker: Connection, queues: list[str]) -> bool:
 def _end() -> None:
     # The processes of its pool, and the beat, end with it.
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@inspect_command()
+def drivers(_state: Any) -> list[dict[str, Any]]:
+    """The processes of a worker that drive runs: pid, runs, how busy, memory."""
+    return fleet.fleet.describe() if fleet.fleet else []
+
+
+@control_command()
+def drain(state: Any) -> dict[str, str]:
+    """Have a worker give all its runs to others, and take no more."""
+    if fleet.fleet is None:
+        return {"error": "it drives no runs"}
+    consumer = state.consumer
+    consumer.call_soon(consumer.cancel_task_queue, settings.CELERY_TASK_DEFAULT_QUEUE)
+    fleet.fleet.drain()
+    return {"ok": "it gives its runs back"}

@@ -1,4 +1,4 @@
-"""Celery tasks: thin wrappers around the runner."""
+"""Celery tasks: short ones, which hand runs over to the processes that drive them."""
 
 import logging
 from collections.abc import Iterator
@@ -7,29 +7,27 @@ from typing import Any, cast
 
 import redis
 from celery import shared_task
+from celery.exceptions import Reject
 from django.db import connection
 from kombu.exceptions import OperationalError
 
 from kscope.database_format import WrongFormat, check_connection
 from kscope.runs import nudges
 from kscope.runs.drive.ending.stuck import ended_when_stuck
-from kscope.runs.drive.runner import run_drive
+from kscope.runs.drive.hosting import fleet
 from kscope.runs.drive.slices import run_needs_driver
 
 log = logging.getLogger(__name__)
 
 
 @shared_task(ignore_result=True)
-def run_simulation(run_id: int) -> None:
-    """Drive the run until it is idle; nothing when another worker has it, or has done it all."""
-    with ended_when_stuck(), _refused_quietly():
-        nudges.place_leave(run_id)
-        check_connection(connection)
-        if _needs_driver(run_id):
-            run_drive(run_id)
-            # A command that came while the driver was leaving has only tried to wake it.
-            if _needs_driver(run_id):
-                enqueue(run_id)
+def adopt(run_id: int) -> None:
+    """Have a process of this worker drive the run, unless somebody does."""
+    if fleet.fleet is None or fleet.fleet.drains:
+        # For another worker, or for the next one here.
+        raise Reject("this worker drives no runs", requeue=True)
+    nudges.place_leave(run_id)
+    fleet.fleet.adopt(run_id)
 
 
 @contextmanager
@@ -39,11 +37,6 @@ def _refused_quietly() -> Iterator[None]:
         yield
     except WrongFormat as refusal:
         log.warning("nothing is done: %s", refusal)
-
-
-def _needs_driver(run_id: int) -> bool:
-    with connection.cursor() as cursor:
-        return bool(run_needs_driver(cursor, [run_id]))
 
 
 @shared_task(ignore_result=True)
@@ -61,6 +54,6 @@ def enqueue(run_id: int) -> None:
     """Have a worker look at the run. Without a broker the sweeper finds it later."""
     try:
         if nudges.place_take(run_id):
-            cast("Any", run_simulation).delay(run_id)  # Celery has no types
+            cast("Any", adopt).delay(run_id)  # Celery has no types
     except (OperationalError, redis.RedisError) as problem:
         log.warning("run %s waits for the sweeper: %s", run_id, problem)

@@ -42,11 +42,11 @@ def checked_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         yield
         return
     # Tests without a database need not wait until all this is loaded.
-    from kscope.runs.drive import runner
+    from kscope.runs.drive.hosting import ownership
     from kscope.runs.models import Run
     from scheduling.findings.record_checks import run_findings
 
-    keep, wrong = runner.engine_keep, list[str]()
+    keep, wrong = ownership.engine_keep, list[str]()
 
     def checked(run_id: int, live: Any) -> None:
         keep(run_id, live)
@@ -56,7 +56,7 @@ def checked_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         if found and Run.objects.filter(pk=run_id).exists():
             wrong.extend(found)
 
-    monkeypatch.setattr(runner, "engine_keep", checked)
+    monkeypatch.setattr(ownership, "engine_keep", checked)
     yield
     assert wrong == []
 

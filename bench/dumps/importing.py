@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -176,7 +176,7 @@ class _Watch:
         """The peak of each role, in words."""
         return ", ".join(f"{role} {peak // _MIB:,}" for role, peak in sorted(self.peaks.items()))
 
-    def look(self, roots: dict[str, int], before: dict[int, float]) -> None:
+    def look(self, roots: dict[str, int], before: Mapping[int, float]) -> None:
         """Add what each process has used by now."""
         for name, root in roots.items():
             for process in _family(root):
@@ -185,7 +185,7 @@ class _Watch:
         for role, took in self._seen.values():
             self.cpu[role] = self.cpu.get(role, 0.0) + took
 
-    def _one(self, role: str, process: Any, before: dict[int, float]) -> None:
+    def _one(self, role: str, process: Any, before: Mapping[int, float]) -> None:
         try:
             times, peak = process.cpu_times(), _peak_of(process.pid)
         except (psutil.Error, OSError):

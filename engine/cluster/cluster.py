@@ -4,6 +4,7 @@
 pure function of (scenario, profile, seed, commands at their positions).
 """
 
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from engine.cluster import checkpoints
 from engine.cluster.budget_limit import BudgetLimit
 from engine.cluster.commands import Command, CommandExecutor, Outcome
 from engine.cluster.faults import FaultInjector
-from engine.cluster.initial_objects import InitialObjects, Progress
+from engine.cluster.initial_objects import Created, InitialObjects
 from engine.cluster.known_fields import KnownFields
 from engine.cluster.rebuilding import ClusterComponents
 from engine.cluster.replicas import SchedulerReplicas, scheduler_replicas
@@ -31,6 +32,7 @@ from engine.kernel.latency import Latencies
 from engine.kernel.loop import EventLoop, Failed, attempted
 from engine.kernel.recorder import Event, EventRow, Recorder
 from engine.kernel.rng import Streams
+from engine.kernel.stepwise import finished
 from engine.kernel.units import MINUTE
 from engine.kernel.view import State
 from engine.objects.objects import Manifest
@@ -72,14 +74,10 @@ class Slice:
 class Cluster:
     """A simulated control plane with its nodes, at one instant of virtual time."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        profile: str,
-        seed: int,
-        tie_break: TieBreak,
-        progress: Progress | None = None,
-    ) -> None:
+    def _begun(
+        self, scenario: Scenario, profile: str, seed: int, tie_break: TieBreak
+    ) -> Iterator[Created]:
+        """What a constructor would do, in steps."""
         version = with_gates(VERSIONS[profile], scenario.feature_gates)
         entries, external = scenario.schedulers, scenario.external_scheduler
         specs = read_schedulers(entries, scenario.configuration, version, external=external)
@@ -113,9 +111,9 @@ class Cluster:
         self._failures = Failures(self.loop, self.recorder)
         stands = scenario.stands
         told = ToldTroubles(outside, scenario.objects, self.recorder) if stands else None
-        InitialObjects(
+        yield from InitialObjects(
             self.store, self.admission, self._known_fields, workload_rules, self._failures, told
-        ).create(scenario.objects, progress)
+        ).creating(scenario.objects)
         if stands:
             self.store.record.begin_superseding(self.loop)
         for step in scenario.steps:
@@ -184,18 +182,31 @@ class Cluster:
         profile: str = DEFAULT.name,
         seed: int = 0,
         tie_break: TieBreak = "random",
-        progress: Progress | None = None,
     ) -> "Cluster":
         """A cluster at the beginning of *scenario*; without a *profile*, of the newest version.
-
-        *progress* is called with the number of objects that exist, and that there will be. What it raises ends the
-        building.
 
         Raises KeyError for a profile that does not exist, ApiError naming the object when an
         initial object would be refused by the API server, and ConfigurationError naming the path
         when the scenario's configuration of a scheduler, or a feature gate, is not one.
         """
-        return cls(scenario, profile or DEFAULT.name, seed, tie_break, progress)
+        return finished(cls.creating(scenario, profile=profile, seed=seed, tie_break=tie_break))
+
+    @classmethod
+    def creating(
+        cls,
+        scenario: Scenario,
+        *,
+        profile: str = DEFAULT.name,
+        seed: int = 0,
+        tie_break: TieBreak = "random",
+    ) -> Generator[Created, None, "Cluster"]:
+        """Like `create`, in steps of some milliseconds; each says how far it is.
+
+        A caller may do other things between them, or go no further.
+        """
+        cluster = cls.__new__(cls)
+        yield from cluster._begun(scenario, profile or DEFAULT.name, seed, tie_break)
+        return cluster
 
     # Schedulers
 

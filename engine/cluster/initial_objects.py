@@ -1,6 +1,6 @@
 """The objects that a cluster starts with."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from engine.api_server.admission.admission import Admission
@@ -15,9 +15,9 @@ from engine.kernel.loop import Failed, attempted
 from engine.objects.objects import ApiObject, Manifest, from_manifest
 from engine.objects.phases import settled
 
-# Told how many objects are there, and of how many.
-Progress = Callable[[int, int], None]
-TOLD_EVERY = 500  # objects
+# How many objects are there, and how many there will be.
+Created = tuple[int, int]
+TOLD_EVERY = 100  # objects
 # Admission looks these up.
 _ADMITTED_FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "LimitRange")
 API_SERVER: Final = "kube-apiserver"
@@ -43,18 +43,23 @@ class InitialObjects:
         self._failures = failures
         self._told = told
 
-    def create(self, manifests: Sequence[Manifest], progress: Progress | None = None) -> None:
+    def creating(self, manifests: Sequence[Manifest]) -> Iterator[Created]:
         """Create the objects of *manifests*: classes first, quotas last, as they count the others.
 
-        *progress* is called now and then.
+        Says now and then how far it is.
 
         Raises ApiError naming the object when the API server would refuse one.
         """
-        objects = self._counted([*self._read(manifests)])
+        read: list[ApiObject] = []
+        for obj in self._read(manifests):
+            if len(read) % TOLD_EVERY == 0:
+                yield 0, len(manifests)
+            read.append(obj)
+        objects = self._counted(read)
         for done, obj in enumerate(sorted(objects, key=_turn)):
+            if done % TOLD_EVERY == 0:
+                yield done, len(objects)
             self._store.loop.cause = 0
-            if progress and done % TOLD_EVERY == 0:
-                progress(done, len(objects))
             end = attempted(self._admit, obj)
             if not isinstance(end, Failed):
                 continue

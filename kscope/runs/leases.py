@@ -41,7 +41,7 @@ def _between(alias: str, least: int) -> str:
 
 DRIVING, BUILDING, WAITING = "driving", "building", "waiting"
 # What a worker is to do for a run, and whether one does: "" where there is nothing to do. A run
-# that was given back, to take turns, waits only for a moment most of the time.
+# that was given back, for another process, waits only for a moment most of the time.
 WORKER = (
     "CASE WHEN status = 'failed' OR (differs_from IS NOT NULL AND differs_for = %s)"
     "  OR (goal_at IS NOT NULL AND stopped_by <> '')"

@@ -117,21 +117,24 @@ def has_room() -> None:
 
 
 class WakeListener:
-    """A driver's sleep, which ends early when a run is nudged."""
+    """Hears which runs are nudged."""
 
     def __init__(self) -> None:
         self._pubsub = _client().pubsub(ignore_subscribe_messages=True)
         self._subscribed = False
 
-    def sleep(self, seconds: float) -> None:
-        """Sleep up to *seconds*, or until the next nudge. Raises redis.RedisError."""
+    def wait(self, seconds: float) -> set[int]:
+        """The runs that are nudged; waits up to *seconds* for the first. Raises redis.RedisError."""
         if not self._subscribed:
             self._pubsub.subscribe(WAKE)
             self._subscribed = True
-        nudged = self._pubsub.get_message(timeout=max(seconds, 0.001))
+        found: set[int] = set()
+        nudged = self._pubsub.get_message(timeout=seconds)
         while nudged is not None:
             # One look serves all that have come meanwhile.
+            found.add(int(nudged["data"]))
             nudged = self._pubsub.get_message(timeout=0)
+        return found
 
     def close(self) -> None:
         """Give the connection back."""

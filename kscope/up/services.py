@@ -91,7 +91,7 @@ class Services:
         self.worker_is_ready.unlink(missing_ok=True)
         return self._start_celery(
             "worker",
-            ["--pool", "prefork", "--concurrency", str(self.options.workers)],
+            ["--concurrency", str(self.options.workers)],
             # Warm first: drivers give their runs back within a slice. Then cold; the lease covers
             # the rest.
             stop_signals=((signal.SIGTERM, 10.0), (signal.SIGQUIT, 3.0)),
@@ -101,7 +101,7 @@ class Services:
         """Start a worker for the short tasks of the beat, which are never to wait for runs."""
         return self._start_celery(
             "sweeper",
-            ["--pool", "solo", "--queues", "sweeps", "--hostname", "sweeper@%h", "--beat"],
+            ["--queues", "sweeps", "--hostname", "sweeper@%h", "--beat"],
             stop_signals=((signal.SIGTERM, 2.0), (signal.SIGQUIT, 2.0)),
         )
 

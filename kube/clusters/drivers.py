@@ -1,46 +1,31 @@
-"""Drives the runs of simulated clusters in threads, in the place of workers."""
+"""Drives the runs of simulated clusters in a thread, in the place of workers."""
 
 import threading
+from functools import partial
 
 from django.db import connection
 
-from kscope.runs.drive.runner import run_drive
-from kscope.runs.drive.slices import run_needs_driver
+from kscope.runs.drive.hosting.loop import Loop
 
 
 class Drivers:
-    """A thread for each run that has something to do, as long as it has."""
+    """A loop over the runs that have something to do; its thread begins with the first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._driven: set[int] = set()
+        self._loop: Loop | None = None
 
     def enqueue(self, run_id: int) -> None:
         """Have the run driven: what `registry.enqueue` is for."""
         with self._lock:
-            if run_id in self._driven:
-                return
-            self._driven.add(run_id)
-        name = f"driver of run {run_id}"
-        threading.Thread(target=self._drive, args=[run_id], name=name, daemon=True).start()
+            if self._loop is None:
+                self._loop = Loop()
+                threading.Thread(target=self._drive, name="drivers", daemon=True).start()
+        self._loop.put(partial(self._loop.adopt, run_id))
 
-    def _drive(self, run_id: int) -> None:
+    def _drive(self) -> None:
+        assert self._loop is not None
         try:
-            while True:
-                run_drive(run_id)
-                with self._lock:
-                    # Looked at under the lock: who enqueues later starts a thread again.
-                    if not _needs_driver(run_id):
-                        self._driven.remove(run_id)
-                        return
-        except BaseException:
-            with self._lock:
-                self._driven.discard(run_id)
-            raise
+            self._loop.run(forever=True)
         finally:
             connection.close()
-
-
-def _needs_driver(run_id: int) -> bool:
-    with connection.cursor() as cursor:
-        return bool(run_needs_driver(cursor, [run_id]))

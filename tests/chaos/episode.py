@@ -31,7 +31,7 @@ from tests.waiting import HANG_SECONDS, wait_for
 ROOM = Path(__file__).resolve().parents[2]
 # What a server that is down answers.
 _AWAY = (psycopg.Error, redis.RedisError, kombu.exceptions.OperationalError, OSError, KeyError)
-TASK = "scheduling.tasks.run_simulation"
+TASK = "scheduling.tasks.adopt"
 # A cluster in which nothing happens but what clients do, for longer than an episode lasts.
 _SPAN = {
     "apiVersion": "kscope.dev/v1",
@@ -185,7 +185,7 @@ class Episode:
             )
         if what == "crash database":
             return self.tree.crash_database()
-        if what == "stop pool past the lease":
+        if what == "stop driver past the lease":
             return self._stop_past_the_lease(run)
         if what == "empty the broker":
             redis.Redis.from_url(self.tree.redis_url()).flushall()
@@ -213,15 +213,15 @@ class Episode:
             run,
         ) or [("", 0)]
         pid = int(owner[0].rpartition(":")[2] or 0)
-        pool = [each for each in self.tree.children("pool") if each.pid == pid]
-        if not pool:
+        found = [each for each in self.tree.children("driver") if each.pid == pid]
+        if not found:
             return False
-        pool[0].suspend()
+        found[0].suspend()
         try:
             wait_for(lambda: self._has_another_owner(run, owner[1]), every=0.2)
             time.sleep(0.5)
         finally:
-            pool[0].resume()
+            found[0].resume()
         return True
 
     def _has_another_owner(self, run: int, epoch: int) -> bool:

@@ -9,8 +9,9 @@ from engine.cluster.checks.cluster_checks import cluster_findings
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.input.scenario import Scenario
+from engine.kernel.stepwise import finished
 from kscope.runs.contents import items_in
-from kscope.runs.drive.replay import go_to
+from kscope.runs.drive.replay import going_to
 from kscope.runs.models import Run
 from tests.chaos.tree import Tree
 
@@ -117,9 +118,9 @@ class _Judge:
         self.expect(run.status == Run.Status.FINISHED, f"is {run.status}: {run.error}")
         engine = self._created()
         for _, body, _, _, position, at, _ in self.commands:
-            go_to(engine, steps=position, at=at)
+            finished(going_to(engine, steps=position, at=at))
             engine.apply(Command.from_dict(orjson.loads(body)))
-        go_to(engine, steps=run.head_steps, at=run.head_at)
+        finished(going_to(engine, steps=run.head_steps, at=run.head_at))
         piece = engine.take()
         self.expect(engine.digest() == run.head_digest, "the digest differs")
         recorded = self.ask(_EVENTS, self.run_id)

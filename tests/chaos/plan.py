@@ -15,11 +15,11 @@ SCENARIOS = {
 }
 # What can be done while everything else goes on.
 SMALL_FAULTS = (
-    "kill pool",
+    "kill driver",
     "kill writer",
     "kill backends",
     "crash database",
-    "stop pool past the lease",
+    "stop driver past the lease",
     "double tasks",
     "late task",
     "empty the broker",

@@ -116,16 +116,14 @@ class Tree:
         return list(self.seen.values())
 
     def children(self, name: str) -> list[psutil.Process]:
-        """Processes by what they do: a name of run.json, "pool", "writer" or "web's child"."""
+        """Processes by what they do: a name of run.json, "driver", "writer" or "web's child"."""
         self.note_family()
         if name == "up":
             return _existing([self.up.process.pid])
         if name in self.servers:
             return _existing([self.servers[name].pid])
-        if name == "pool":
-            return sorted(self._below("worker"), key=lambda each: each.pid)
-        if name == "writer":
-            return [each for each in self._below("loader") if "writer" in _words(each)]
+        if name in ("driver", "writer"):
+            return [each for each in self._below("loader") if f"kscope {name}" in _words(each)]
         return _existing([self._listed()[name]] if name in self._listed() else [])
 
     def _below(self, name: str) -> list[psutil.Process]:

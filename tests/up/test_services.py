@@ -10,6 +10,7 @@ import psutil
 import pytest
 from celery import Celery
 
+from engine.kernel.units import SECOND
 from kscope import env
 from tests.up.up_process import Up
 from tests.waiting import HANG_SECONDS, wait_for
@@ -75,18 +76,34 @@ def test_a_new_worker_is_not_asked_to_stop(up: Up) -> None:
 
 
 def test_a_worker_that_cannot_stop_is_started_again(up: Up) -> None:
-    worker, since = up.child("worker"), len(up.output)
-    # It waits for the processes of its pool.
-    for process in pool_of(worker):
+    since = len(up.output)
+    # It waits for the processes that drive runs, and kills them in the end.
+    for process in drivers_of(up):
         process.suspend()
-    worker.terminate()
-    restarted(up, "worker", "was ended by SIGKILL", since)
+    up.child("worker").terminate()
+    restarted(up, "worker", "exited with status 0", since)
 
 
-def pool_of(worker: psutil.Process) -> list[psutil.Process]:
-    """The processes that do its tasks, once it has some."""
-    wait_for(worker.children, "it has no processes")
-    return worker.children()
+def test_dead_driver_is_replaced_and_its_run_continues(up: Up) -> None:
+    run, worker = up.play_run(), up.pid_of("worker")
+    at = up.wait_until_beyond(run, 0)
+    for process in drivers_of(up):
+        process.kill()
+    up.wait_until_beyond(run, at + 2 * SECOND)
+    assert up.pid_of("worker") == worker
+
+
+def drivers_of(up: Up) -> list[psutil.Process]:
+    """The processes that drive runs, once there are some."""
+    found: list[psutil.Process] = []
+
+    def are_there() -> bool:
+        below = up.child("loader").children()
+        found[:] = [one for one in below if "kscope driver" in " ".join(one.cmdline())]
+        return bool(found)
+
+    wait_for(are_there, "no process drives runs")
+    return found
 
 
 def test_worker_that_takes_no_tasks_is_started_again(up: Up) -> None:
@@ -107,3 +124,20 @@ def test_a_second_start_names_the_first_process(up: Up) -> None:
     assert f"pid {up.process.pid} holds {up.data}" in second.output
     assert f"http://localhost:{up.port}/" in second.output
     assert up.answers()
+
+
+def test_drained_worker_gives_its_runs_to_others(up: Up) -> None:
+    run = up.play_run()
+    up.wait_until_beyond(run, 0)
+    worker = f"celery@{socket.gethostname()}"
+    with Celery(broker=env.celery_broker(up.noted("redis_url"))) as celery:
+        asked = celery.control.inspect([worker], timeout=HANG_SECONDS)
+        (found,) = asked._request("drivers")[worker]
+        assert run in found["runs"]
+        celery.control.broadcast("drain", destination=[worker], reply=True, timeout=HANG_SECONDS)
+        wait_for(lambda: asked._request("drivers")[worker] == [], "its processes do not end")
+    since = len(up.output)
+    # Whoever drained it stops it in the end; here the next one is there at once.
+    up.child("worker").terminate()
+    up.wait_until_it_says("worker exited with status 0; starting it again.", after=since)
+    up.wait_until_beyond(run, up.ask(f"runs/{run}/")["head_at"])

@@ -1,15 +1,20 @@
-"""Writing a slice while the next one is computed: one slice behind, in a thread or a process.
+"""Writing slices while the next ones are computed: in a few threads, or by a process.
 
 The engine and the database each take their part of a run's time, and each waits for the other when
-they take turns. So the runner hands a finished slice over and goes on computing; it waits only when
-the slice before that one is still being written. The runner writes what a user waits for (the outcome of a
+they take turns. So a driver hands a finished slice over and goes on computing; it waits only when
+the slice before that one is still being written. It waits for what a user waits for (the outcome of a
 command, a step, the end) before it continues. See docs/adr/0014.
 """
 
+import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from weakref import WeakSet
 
 from django.conf import settings
-from django.db import OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
+from psycopg import Connection
+from psycopg.rows import TupleRow
 
 from kscope.runs.drive import slices
 from kscope.runs.drive.writer import Writer, slice_write
@@ -17,50 +22,50 @@ from kscope.runs.drive.writer import Writer, slice_write
 # A run with slices of so many events keeps a core busy, and gets a process to write them.
 BIG_SLICE = settings.WRITER_EVENTS
 
-# One for all the runs that this worker drives, one after the other.
+# One for all the runs of this process; it writes one slice after the other.
 _writer: Writer | None = None
+_writer_lock = threading.Lock()
 
 
 class Committer:
-    """Commits the slices of one ownership of a run, in order, at most one behind the engine."""
+    """Commits slices of the runs of one loop; of each run one at a time."""
 
-    def __init__(self, run_id: int, epoch: int) -> None:
-        self._owned = run_id, epoch
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"commit-{run_id}")
-        self._writing: Future[slices.Controls] | Writer | None = None
+    def __init__(self, threads: int) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="commit")
+        self._links: WeakSet[Connection[TupleRow]] = WeakSet()
 
-    def begin(self, commit: slices.Commit) -> slices.Controls | None:
-        """Start writing a slice.
+    def write(
+        self, run_id: int, epoch: int, commit: slices.Commit, written: Callable[[], None]
+    ) -> "Future[slices.Controls]":
+        """Begin to write a slice. *written* is called in another thread, however it ends.
 
-        Returns what the user wanted as of the slice before, which is written by now; None when
-        there was none. Raises what went wrong with that one: LostLease, or a database error.
+        What comes of it is what the user wants as of the commit, LostLease, or a database error.
         """
-        before = self.wait()
+        writing = self._threads.submit(self._write, run_id, epoch, commit)
+        writing.add_done_callback(lambda _: written())
+        return writing
+
+    def _write(self, run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
         # A first state is large, and comes once.
         writer = _writer_for(commit.packed) if commit.head.steps else None
-        if writer is None:
-            self._writing = self._thread.submit(slice_write, *self._owned, commit)
-        else:
-            writer.send(*self._owned, commit)
-            self._writing = writer
-        return before
-
-    def wait(self) -> slices.Controls | None:
-        """Until nothing is being written. Returns and raises as `begin`."""
-        writing, self._writing = self._writing, None
-        if writing is None:
-            return None
-        return writing.answer() if isinstance(writing, Writer) else writing.result()
+        if writer is not None:
+            with _writer_lock:
+                writer.send(run_id, epoch, commit)
+                return writer.answer()
+        try:
+            return slice_write(run_id, epoch, commit)
+        except (OperationalError, InterfaceError):
+            connection.close()
+            raise
+        finally:
+            if connection.connection is not None:
+                self._links.add(connection.connection)
 
     def close(self) -> None:
-        """Let what is being written be finished, and end the thread. Raises nothing."""
-        if isinstance(self._writing, Writer):
-            try:
-                self.wait()
-            except (OperationalError, slices.LostLease, RuntimeError):
-                writer_close()
-        self._thread.submit(_hang_up)
-        self._thread.shutdown(wait=True)
+        """Let what is being written be finished, and end the threads. Raises nothing."""
+        self._threads.shutdown(wait=True)
+        for link in list(self._links):
+            link.close()
 
 
 def writer_close() -> None:
@@ -74,13 +79,9 @@ def writer_close() -> None:
 def _writer_for(piece: slices.Packed) -> Writer | None:
     """The process, once it is there; a first big slice has it started, and does not wait."""
     global _writer
-    if _writer is not None and not _writer.is_alive:
-        writer_close()
-    if _writer is None and len(piece.rows) >= BIG_SLICE:
-        _writer = Writer()
-    return _writer if _writer is not None and _writer.is_ready else None
-
-
-def _hang_up() -> None:
-    """Close the connection of the thread that runs this."""
-    connection.close()
+    with _writer_lock:
+        if _writer is not None and not _writer.is_alive:
+            writer_close()
+        if _writer is None and len(piece.rows) >= BIG_SLICE:
+            _writer = Writer()
+        return _writer if _writer is not None and _writer.is_ready else None

@@ -1,15 +1,18 @@
-"""The driver: moves one run on, slice by slice, for as long as this worker owns it.
+"""The driver: moves one run on, slice by slice, for as long as this process owns it.
 
-What the user wants (play, pause, steps, speed, commands) is read from the run's row before each
-slice. The driver decides what a slice holds: commands, and a step or a stretch of time.
+What the user wants (play, pause, steps, speed, commands) is read from the run's row when somebody
+says that it has changed, and comes back with each commit. The driver decides what a slice holds:
+commands, and a step or a stretch of time.
+
+A driver takes turns with those of other runs (see `hosting.loop`): it is a generator that yields
+until when it waits, by the monotonic clock. It holds nothing meanwhile but its engine.
 """
 
 import logging
-import sys
 import time
-
-import redis
-from django.db import connection
+from collections.abc import Generator
+from concurrent.futures import Future
+from typing import Protocol, TypeVar
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command as EngineCommand
@@ -20,29 +23,29 @@ from kscope.runs import measures
 from kscope.runs.drive import slices
 from kscope.runs.drive.beginning.clusters import cluster_prepare
 from kscope.runs.drive.checkpoints import CheckpointSchedule
-from kscope.runs.drive.committer import Committer
 from kscope.runs.drive.decided import Attempts
 from kscope.runs.drive.ending.stopping import Stopping, is_stopping
 from kscope.runs.drive.ending.stuck import moved_on
-from kscope.runs.drive.engines import Progress, engine_for
+from kscope.runs.drive.engines import engine_for
 from kscope.runs.drive.forks import GoalReplay, follows_another_engine, parting_seq, replay_to_goal
-from kscope.runs.drive.garbage import GrowthCollector, Memory, uncollected
-from kscope.runs.drive.keeper import Build, Keeper
+from kscope.runs.drive.garbage import Memory
+from kscope.runs.drive.keeper import Build
 from kscope.runs.drive.memory import BudgetGuard
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise
 from kscope.runs.models import Run
-from kscope.runs.nudges import WakeListener, publish_head
+from kscope.runs.nudges import publish_head
+
+T = TypeVar("T")
+# The times, by the monotonic clock, until which a driver waits; it may be woken earlier.
+Turns = Generator[float, None, T]
+AT_ONCE = 0.0  # after the others whose time has come
+WHEN_WOKEN = float("inf")
 
 SLICE_SECONDS = 0.1  # of computing between two commits
-CHUNK = 200  # callbacks between two looks at the wall clock
-# After this time a run yields to another one that waits for a worker; after less time if its engine
-# can be restored quickly, as those of small clusters can.
-TURN_SECONDS = 3.0
-SHORTEST_TURN = 0.5
+CHUNK = 200  # callbacks between two looks at the wall clock, at most
+CHUNK_SECONDS = 0.01  # after which others should have a turn
 LINGER_SECONDS = 2.0  # an idle owner waits this long for something to do
-RENEWAL_SECONDS = 1.0  # how old a lease may be; each commit renews it
 BUILDING_TIMES = 2  # the first state may take so many times the run's budget of memory
-QUIET_COMMIT_SECONDS = 0.2  # how often time alone is worth a commit
 SPEEDS = {"1": 1, "10": 10, "100": 100}
 
 log = logging.getLogger(__name__)
@@ -52,7 +55,33 @@ class EngineEnded(Exception):
     """The engine's `failure`: the simulation cannot continue. Users see the reason."""
 
 
-def _controls(run: Run) -> slices.Controls:
+class Host(Protocol):
+    """What a driver has in common with those of other runs."""
+
+    @property
+    def quiet_seconds(self) -> float:
+        """How often time alone is worth a commit."""
+        ...
+
+    @property
+    def gap_seconds(self) -> float:
+        """The least time between two slices of a run that keeps up with the clock."""
+        ...
+
+    def write(self, run_id: int, epoch: int, commit: slices.Commit) -> "Future[slices.Controls]":
+        """Begin to write a slice. The driver is woken when it is written."""
+        ...
+
+    def before_long_step(self, run_id: int, epoch: int) -> None:
+        """Renew all leases for what no thread can interrupt. Raises LostLease if this one is lost."""
+        ...
+
+    def memory_of_others(self, run_id: int) -> int:
+        """The bytes of this process that other runs take."""
+        ...
+
+
+def wanted_of(run: Run) -> slices.Controls:
     """What the user wants of *run*, as it was read."""
     wanted = (run.status, run.speed, run.step_unit, run.steps_wanted, run.until, run.until_pod)
     trial = run.trial or {}
@@ -67,57 +96,109 @@ def _controls(run: Run) -> slices.Controls:
 
 
 class Driver:
-    """Drives one run for as long as this worker owns it."""
+    """Drives one run for as long as this process owns it."""
 
-    def __init__(self, run_id: int, epoch: int) -> None:
-        self.run_id = run_id
-        self.epoch = epoch
-        self.yielded = False
-        run = Run.objects.select_related("scenario").get(pk=run_id)
-        self.commands = run.head_commands
-        self.controls = _controls(run)
-        self._attempts = Attempts(run_id)
-        self._checkpoints = CheckpointSchedule(run_id, run.head_seq)
+    def __init__(self, run_id: int, epoch: int, host: Host) -> None:
+        self.run_id, self.epoch = run_id, epoch
+        self.build: Build | None = None
+        """The first state, while it is built."""
+        self.is_nudged = False
+        self.is_unwanted = False
+        """Another process is to go on with the run."""
+        self.grown = 0
+        """The bytes by which this process grew for the run."""
+        self.renewed_at = time.monotonic()
+        self.writing_since: float | None = None
+        self._host = host
+        self.controls: slices.Controls | None = None
+        self._engine: Cluster | None = None
+        self._memory = Memory(lambda: host.memory_of_others(run_id))
+        self._writing: Future[slices.Controls] | None = None
+
+    def turns(self) -> Turns[str]:
+        """Everything, until nothing was wanted for a while; why it ends, in a word.
+
+        Raises LostLease, Stopping, EngineEnded, RecordedOtherwise, and errors of the database.
+        """
+        yield from self._begin()
+        if not self._is_started:
+            yield from self._commit()
+        end = yield from self._drive()
+        yield from self._written()
+        return end
+
+    def nudge(self) -> None:
+        """The user may want something else, or there may be commands."""
+        self.is_nudged = True
+        if self._engine is not None:
+            self._commands.may_wait = True
+
+    def settled(self) -> Turns[None]:
+        """Until nothing is being written any more, however that ends."""
+        while self._writing is not None and not self._writing.done():
+            yield WHEN_WOKEN
+        self._writing = None
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Changes whenever the run gets on."""
+        return self._engine.steps if self._engine else 0, self.build.objects if self.build else 0
+
+    @property
+    def wanted(self) -> slices.Controls:
+        """What the user wants, once the run was read."""
+        assert self.controls is not None
+        return self.controls
+
+    @property
+    def engine(self) -> Cluster:
+        """The engine, which is there once `turns` has made it."""
+        assert self._engine is not None
+        return self._engine
+
+    def _begin(self) -> Turns[None]:
+        run = Run.objects.select_related("scenario").get(pk=self.run_id)
+        self._commands = Commands(self.run_id, run.head_commands)
+        self.controls = wanted_of(run)
+        self._attempts = Attempts(self.run_id)
+        self._checkpoints = CheckpointSchedule(self.run_id, run.head_seq)
         self._head = _head_on_record(run)
         self._committed = self._began = time.monotonic()
-        self._memory = Memory()
-        self._keeper = Keeper(run_id, epoch, None if run.is_started else Build(run.building))
-        began = time.monotonic()
-        self._keeper.start()
-        try:
-            self.engine = self._keeper.engine = self._built(run, epoch)
-        except BaseException:
-            self._keeper.stop()
-            raise
+        if not run.is_started:
+            self.build = Build(run.building)
+            if self.build.why_not:
+                raise EngineEnded(self.build.why_not)
+        self._engine = yield from self._built(run)
+        self.build = None
         self._unexpected = self.engine.unexpected
-        self._turn = min(TURN_SECONDS, max(SHORTEST_TURN, 10 * (time.monotonic() - began)))
-        self._pace = Pace(self.engine.now, self.controls.speed)
-        self._committer = Committer(run_id, epoch)
+        self._pace = Pace(self.engine.now, self.wanted.speed)
         self._is_started = run.is_started
         self._goal_replay: GoalReplay | None = replay_to_goal(run)
         self._follows_another_engine = follows_another_engine(run)
-        self._budget = BudgetGuard(self.engine)
-        self._growth = GrowthCollector()
+        self._budget = BudgetGuard(self.engine, self._memory)
 
-    def _built(self, run: Run, epoch: int) -> Cluster:
+    def _built(self, run: Run) -> Turns[Cluster]:
         """The engine. Raises EngineEnded where it cannot be built."""
-        build = self._keeper.build
-        if build and build.why_not:
-            raise EngineEnded(build.why_not)
-        # An engine has half a million long-lived objects in cycles, none of which is garbage.
-        with uncollected():
-            return engine_for(run, epoch, Progress(self._alive, self._note_objects))
+        # A checkpoint is restored in one step.
+        self._alive()
+        making = engine_for(run, self.epoch)
+        while True:
+            try:
+                told = next(making)
+            except StopIteration as end:
+                return end.value
+            if told is not None:
+                self._note_objects(*told)
+            if is_stopping() or self.is_unwanted:
+                raise Stopping
+            moved_on()
+            yield AT_ONCE
 
     def _note_objects(self, done: int, of: int) -> None:
-        """So many objects of the first state are there. Raises LostLease, Stopping, EngineEnded."""
-        build = self._keeper.build
-        if build:
-            build.objects, build.of = done, of
-        if is_stopping():
-            raise Stopping
-        if self._keeper.is_lost:
-            raise slices.LostLease(f"run {self.run_id} has another owner than epoch {self.epoch}")
-        most = BUILDING_TIMES * self.controls.memory
+        """So many objects of the first state are there. Raises EngineEnded."""
+        if self.build:
+            self.build.objects, self.build.of = done, of
+        most = BUILDING_TIMES * self.wanted.memory
         if self._memory.is_over(most) and self._memory.measure_again() > most:
             raise EngineEnded(
                 f"The first state could not be built: at object {done:,} of {of:,} it takes "
@@ -125,184 +206,139 @@ class Driver:
             )
 
     def _alive(self) -> None:
-        """Renew the lease before and during long work. Raises LostLease, Stopping."""
-        if is_stopping():
-            raise Stopping
-        slices.lease_renew(self.run_id, self.epoch, lease=slices.LONG_LEASE)
-        moved_on()
+        """Renew the lease before a long step. Raises LostLease."""
+        self._host.before_long_step(self.run_id, self.epoch)
 
-    def close(self) -> None:
-        """End what was started for this ownership."""
-        self._committer.close()
-        self._keeper.stop()
-
-    def drive(self) -> None:
-        """Slices, until nothing was wanted for a while or another run has waited for a turn."""
-        # The committing thread needs the interpreter a dozen times per slice, for a moment each.
-        # With Python's default it would wait 5 ms for it after every answer of the database.
-        sys.setswitchinterval(0.001)
-        listener = WakeListener()
-        try:
-            # An engine has half a million long-lived objects and makes hardly any cyclic garbage:
-            # the garbage collector took a tenth of the time.
-            with uncollected(), slices.renewals_unwaited():
-                if not self._is_started:
-                    self._commit()
-                self._drive(listener)
-                self._committer.wait()
-        finally:
-            listener.close()
-
-    def _drive(self, listener: WakeListener) -> None:
-        idle_since = turn_began = time.monotonic()
+    def _drive(self) -> Turns[str]:
+        idle_since = time.monotonic()
         while True:
             moved_on()
             if is_stopping():
-                self.yielded = True
-                return
-            if time.monotonic() - turn_began > self._turn:
-                turn_began = time.monotonic()
-                self.yielded = _others_wait()
-                if self.yielded:
-                    return
-            if self._slice():
+                return "stopping"
+            if self.is_unwanted:
+                return "moved"
+            if self.is_nudged:
+                yield from self._look()
+            if (yield from self._slice()):
                 idle_since = time.monotonic()
-            elif time.monotonic() - idle_since > LINGER_SECONDS or _others_wait():
-                return
+                yield from self._rest()
+            elif time.monotonic() - idle_since > LINGER_SECONDS:
+                return "idle"
             else:
-                self._sleep(listener, 0.25)
-            self._rest(listener)
+                yield from self._sleep(idle_since + LINGER_SECONDS)
 
-    def _sleep(self, listener: WakeListener, seconds: float) -> None:
-        _sleep_until_woken(listener, seconds)
-        self._look()
+    def _sleep(self, until: float) -> Turns[None]:
+        """Until that moment, or a nudge."""
+        while time.monotonic() < until and not (self.is_nudged or self.is_unwanted):
+            if is_stopping():
+                return
+            yield until
 
-    def _rest(self, listener: WakeListener) -> None:
-        """Wait between two slices of a paced run: until something is due, for at most 0.1 s."""
-        if self.controls.until_pod:
+    def _rest(self) -> Turns[None]:
+        """Let others have a turn; a paced run waits until something is due, or time is worth a commit."""
+        playing = self.wanted.status == Run.Status.PLAYING and self.wanted.speed in SPEEDS
+        wait = self._pace.seconds_until(self.engine.next_at) if playing else -1.0
+        if self.wanted.until_pod or self._goal_replay or wait < -SLICE_SECONDS:
+            yield AT_ONCE
             return
-        if self.controls.status == Run.Status.PLAYING and self.controls.speed in SPEEDS:
-            wait = self._pace.seconds_until(self.engine.next_at)
-            self._sleep(listener, min(max(wait, 0.005), 0.1))
+        if playing:
+            now = time.monotonic()
+            quiet = self._committed + self._host.quiet_seconds - now
+            yield from self._sleep(now + max(min(wait, quiet), self._host.gap_seconds))
+
+    def _look(self) -> Turns[None]:
+        """Read what the user wants now."""
+        yield from self._written()
+        self.is_nudged = False
+        self.controls = slices.controls_read(self.run_id, self.epoch)
+
+    def _written(self) -> Turns[None]:
+        """Until nothing is being written. Raises what went wrong: LostLease, or a database error."""
+        while self._writing is not None:
+            if self._writing.done():
+                writing, self._writing, self.writing_since = self._writing, None, None
+                self.controls = writing.result()
+            else:
+                yield WHEN_WOKEN
 
     def _hold_to_budget(self) -> None:
         """Limit the engine to the budget, except along its parent's history."""
         replay = self._goal_replay
         along_parent = replay is not None and replay.is_along_parent
-        self._budget.hold(None if along_parent else self.controls.budget)
-
-    def _look(self) -> None:
-        """Read what the user wants now, and renew the lease unless that was done a moment ago."""
-        self._committer.wait()
-        renews = self._keeper.renewed_ago > RENEWAL_SECONDS
-        self.controls = slices.controls_read(self.run_id, self.epoch, renews=renews)
-        if renews:
-            self._keeper.renewed()
+        self._budget.hold(None if along_parent else self.wanted.budget)
 
     # One slice
 
-    def _slice(self) -> bool:
+    def _slice(self) -> Turns[bool]:
         """Commands, and a step or a stretch of time, then one commit; False when idle."""
         self._began = time.monotonic()
         self._hold_to_budget()
         if self._goal_replay:
-            if self.controls.stopped_by:
+            if self.wanted.stopped_by:
                 return False
-            self._replay_slice(self._goal_replay)
+            yield from self._replay_slice(self._goal_replay)
             return True
         steps, decided = 0, False
         if self._plays_on:
-            done = self._stretch_and_carry_out()
+            # First the time that has passed, so that the outcome of commands is written at once.
+            # What follows from them belongs to the next slice.
+            yield from self._stretch()
+            done = [] if is_halted(self.engine) else self._commands.carry_out(self.engine)
         else:
-            done = self._carry_out()
-            if self.controls.steps_wanted > 0:
-                steps = self._step()
-            elif self.controls.status == Run.Status.PLAYING:
-                decided = self._stretch_to_decision()
+            done = self._commands.carry_out(self.engine)
+            if self.wanted.steps_wanted > 0:
+                steps = yield from self._step()
+            elif self.wanted.status == Run.Status.PLAYING:
+                decided = yield from self._stretch_to_decision()
             elif not done:
                 return False
-        self._growth.look(self._budget.memory.used)
         if self.engine.failure:
-            self._commit(done, steps)
-            self._committer.wait()
+            yield from self._commit(done, steps)
+            yield from self._written()
             raise EngineEnded(self.engine.failure)
-        wants_more = self.controls.status == Run.Status.PLAYING or self.controls.steps_wanted > 0
-        stop = self._budget.stop(self.controls.budget) if wants_more and not decided else None
+        wants_more = self.wanted.status == Run.Status.PLAYING or self.wanted.steps_wanted > 0
+        stop = self._budget.stop(self.wanted.budget) if wants_more and not decided else None
         at_end = self._is_at_end()
-        quiet = time.monotonic() - self._committed < QUIET_COMMIT_SECONDS
+        quiet = time.monotonic() - self._committed < self._host.quiet_seconds
         has_news = self.engine.seq > self._head.seq
         if not (done or steps or at_end or decided or stop or has_news or not quiet):
             return True
-        self._commit(done, steps, at_end=at_end, at_decision=decided, stop=stop)
+        yield from self._commit(done, steps, at_end=at_end, at_decision=decided, stop=stop)
         return True
 
     @property
     def _plays_on(self) -> bool:
         """Whether time goes on by itself, and not up to something that the user waits for."""
-        wanted = self.controls
+        wanted = self.wanted
         is_playing = wanted.status == Run.Status.PLAYING
         return is_playing and not wanted.steps_wanted and not wanted.until_pod
 
-    def _stretch_and_carry_out(self) -> list[slices.Done]:
-        """First the time that has passed, so that the outcome of commands is written at once.
-
-        What follows from them belongs to the next slice.
-        """
-        self._stretch()
-        return [] if is_halted(self.engine) else self._carry_out()
-
     def _is_at_end(self) -> bool:
         """Whether the run is over: at its `until`, or, without one, where nothing more is due."""
-        until = self.controls.until
+        until = self.wanted.until
         return self.engine.next_at is None if until is None else self.engine.now >= until
 
-    def _carry_out(self) -> list[slices.Done]:
-        """The users' commands, as many as fit into a slice; the lease ends without a commit."""
-        done: list[slices.Done] = []
-        deadline = time.monotonic() + SLICE_SECONDS
-        for key, entity, body in slices.commands_pending(self.run_id):
-            done.append(self._apply(key, entity, body))
-            if time.monotonic() > deadline:
-                break
-        return done
-
-    def _apply(self, key: int, entity: str, body: Manifest) -> slices.Done:
-        position, at = self.engine.steps, self.engine.now
-        outcome = self.engine.apply(EngineCommand.from_dict(body))
-        self.commands += 1
-        return slices.Done(
-            key,
-            self.engine.left(entity) if outcome.applied else None,
-            outcome.applied,
-            outcome.reason,
-            outcome.seq,
-            self.commands,
-            position,
-            at,
-        )
-
-    def _replay_slice(self, replay: GoalReplay) -> None:
+    def _replay_slice(self, replay: GoalReplay) -> Turns[None]:
         """Replay one slice of a fork's past. Its user's commands wait until the replay is over."""
         done: list[slices.Done] = []
-        deadline = time.monotonic() + SLICE_SECONDS
-        while not replay.is_over(self.engine) and time.monotonic() < deadline:
+        stint = Stint()
+        while not replay.is_over(self.engine):
             self._advance_replay(replay)
             due = replay.take_commands(self.engine)
-            done += [self._apply(one.pk, one.object, one.body) for one in due]
-            if self.engine.budget_stop:
+            done += [self._commands.apply(self.engine, one.pk, one.object, one.body) for one in due]
+            if self.engine.budget_stop or not (yield from stint.pause()):
                 break
         over = replay.is_over(self.engine)
         if over and self._follows_another_engine:
-            self._check_parent(done)
+            yield from self._check_parent(done)
             done = []
-        self._commit(
-            done, at_goal=over, stop=None if over else self._budget.stop(self.controls.budget)
-        )
+        stop = None if over else self._budget.stop(self.wanted.budget)
+        yield from self._commit(done, at_goal=over, stop=stop)
         if over or replay.has_parted:
-            self._committer.wait()
+            yield from self._written()
             replay.settle()
             self._goal_replay = None
-            self._pace = Pace(self.engine.now, self.controls.speed)
+            self._pace = Pace(self.engine.now, self.wanted.speed)
             cluster_prepare(self.engine, self.run_id)
             publish_head(self.run_id, self.engine.seq)
 
@@ -315,63 +351,69 @@ class Driver:
             fork = Run.objects.get(pk=self.run_id)
             raise RecordedOtherwise(fork, self.engine.seq + 1) from problem
 
-    def _check_parent(self, done: list[slices.Done]) -> None:
+    def _check_parent(self, done: list[slices.Done]) -> Turns[None]:
         """Raises RecordedOtherwise if the replay differs from the history of the parent."""
-        self._commit(done)
-        self._committer.wait()
+        yield from self._commit(done)
+        yield from self._written()
         fork = Run.objects.get(pk=self.run_id)
         parted = parting_seq(fork)
         if parted is not None:
             raise RecordedOtherwise(fork, parted)
 
-    def _step(self) -> int:
+    def _step(self) -> Turns[int]:
         """Advance to the next event, or the end of the next cycle; if there is none, to the end."""
-        unit = "cycle" if self.controls.step_unit == Run.StepUnit.CYCLE else "event"
-        renewed = time.monotonic()
+        unit = "cycle" if self.wanted.step_unit == Run.StepUnit.CYCLE else "event"
         while (due := self.engine.next_at) is not None and due <= self._end():
             if self.engine.advance(due, stop=unit) or is_halted(self.engine):
                 break
-            if time.monotonic() - renewed > 1:
-                self._alive()
-                renewed = time.monotonic()
-        self._pace = Pace(self.engine.now, self.controls.speed)
+            moved_on()
+            yield AT_ONCE
+        self._pace = Pace(self.engine.now, self.wanted.speed)
         return 1
 
     def _end(self) -> int:
         """The last moment that the user wants to see."""
-        until = self.controls.until
+        until = self.wanted.until
         return _FAR if until is None else until
 
-    def _stretch(self) -> None:
-        """As much virtual time as the speed gives, for at most SLICE_SECONDS of computing."""
-        if self._pace.speed != self.controls.speed:
-            self._pace = Pace(self.engine.now, self.controls.speed)
-        self._pace.advance(self.engine, self._end())
+    def _stretch(self) -> Turns[None]:
+        """As much virtual time as the speed gives, for at most SLICE_SECONDS of computing.
 
-    def _stretch_to_decision(self) -> bool:
+        It ends early for a command, whose sender waits.
+        """
+        if self._pace.speed != self.wanted.speed:
+            self._pace = Pace(self.engine.now, self.wanted.speed)
+        stint = Stint()
+        while self._pace.advance(self.engine, self._end()) and not self.is_nudged:
+            if not (yield from stint.pause()):
+                return
+
+    def _stretch_to_decision(self) -> Turns[bool]:
         """Advance until the pod is bound or refused, or until `until_pod_by`; whether that came."""
-        engine, controls = self.engine, self.controls
-        at, by = controls.until_pod_at or 0, controls.until_pod_by
-        wait = self._attempts.wait(controls.awaited_pod, at, by)
-        deadline = time.monotonic() + SLICE_SECONDS
-        while time.monotonic() < deadline:
-            due = engine.next_at
-            if due is None or is_halted(engine):
+        engine, wanted = self.engine, self.wanted
+        by = wanted.until_pod_by
+        wait = self._attempts.wait(wanted.awaited_pod, wanted.until_pod_at or 0, by)
+        stint = Stint()
+        while True:
+            for _ in range(CHUNK):
+                due = engine.next_at
+                if due is None or is_halted(engine):
+                    return False
+                if due > self._end():
+                    engine.advance(self._end())
+                    return False
+                if wait.by is not None and due > wait.by:
+                    engine.advance(wait.by)
+                    self._pace = Pace(engine.now, self.wanted.speed)
+                    return True
+                known = len(engine.untaken)
+                engine.advance(due, max_steps=1)
+                events = engine.untaken[known:]
+                if self._attempts.decide(wait, events, engine.now):
+                    self._pace = Pace(engine.now, self.wanted.speed)
+                    return True
+            if not (yield from stint.pause()):
                 return False
-            if due > self._end():
-                engine.advance(self._end())
-                return False
-            if wait.by is not None and due > wait.by:
-                engine.advance(wait.by)
-                self._pace = Pace(engine.now, self.controls.speed)
-                return True
-            known = len(engine.untaken)
-            engine.advance(due, max_steps=1)
-            events = engine.untaken[known:]
-            if self._attempts.decide(wait, events, engine.now):
-                self._pace = Pace(engine.now, self.controls.speed)
-                return True
-        return False
 
     # Writing
 
@@ -384,16 +426,18 @@ class Driver:
         at_goal: bool = False,
         at_decision: bool = False,
         stop: Stop | None = None,
-    ) -> None:
+    ) -> Turns[None]:
         engine = self.engine
         bind(seq=engine.seq)
+        # The engine is at most one slice ahead of what is written.
+        yield from self._written()
         measures.SLICE_SECONDS.observe(time.monotonic() - self._began)
         measures.UNEXPECTED.inc(engine.unexpected - self._unexpected)
         self._unexpected = engine.unexpected
         piece = engine.take()
         if self._goal_replay is not None:
             at_goal = self._goal_replay.hear(piece.rows, at_goal=at_goal)
-        head = _head_of(engine, self.commands, self._budget.memory.used)
+        head = _head_of(engine, self._commands.count, self._budget.memory.used)
         before, self._head = self._head, head
         commit = slices.Commit(
             packed=slices.slice_packed(piece),
@@ -408,19 +452,61 @@ class Driver:
             at_decision=at_decision,
             stop=stop,
             saved=self._checkpoints.take(
-                engine, self.commands, self._alive, at_rest=at_end or at_decision or bool(stop)
+                engine,
+                self._commands.count,
+                self._alive,
+                at_rest=at_end or at_decision or bool(stop),
             ),
         )
-        self._keeper.renewed()
-        known = self._committer.begin(commit)
+        self._writing = self._host.write(self.run_id, self.epoch, commit)
+        self._committed = self.writing_since = self.renewed_at = time.monotonic()
         waits = done or steps or at_end or at_decision or stop
-        if waits or self.controls.status != Run.Status.PLAYING:
-            known = self._committer.wait()
-        self.controls = known or self.controls
-        self._committed = time.monotonic()
+        if waits or self.wanted.status != Run.Status.PLAYING:
+            yield from self._written()
 
 
 _FAR = 2**62
+
+
+class Commands:
+    """What users want done in a run, as its driver carries it out."""
+
+    def __init__(self, run_id: int, count: int) -> None:
+        self._run_id = run_id
+        self.count = count
+        """How many the engine has seen."""
+        self.may_wait = True
+        """Whether there may be some that it has not seen."""
+
+    def carry_out(self, engine: Cluster) -> list[slices.Done]:
+        """Carry out as many as fit into a slice; the lease ends without a commit."""
+        done: list[slices.Done] = []
+        if not self.may_wait:
+            return done
+        deadline = time.monotonic() + SLICE_SECONDS
+        pending = slices.commands_pending(self._run_id)
+        for key, entity, body in pending:
+            done.append(self.apply(engine, key, entity, body))
+            if time.monotonic() > deadline:
+                break
+        self.may_wait = len(done) < len(pending)
+        return done
+
+    def apply(self, engine: Cluster, key: int, entity: str, body: Manifest) -> slices.Done:
+        """Carry out or refuse one."""
+        position, at = engine.steps, engine.now
+        outcome = engine.apply(EngineCommand.from_dict(body))
+        self.count += 1
+        return slices.Done(
+            key,
+            engine.left(entity) if outcome.applied else None,
+            outcome.applied,
+            outcome.reason,
+            outcome.seq,
+            self.count,
+            position,
+            at,
+        )
 
 
 def _head_on_record(run: Run) -> slices.Head:
@@ -447,23 +533,26 @@ def _head_of(engine: Cluster, commands: int, memory: int) -> slices.Head:
     )
 
 
-def _sleep_until_woken(listener: WakeListener, seconds: float) -> None:
-    try:
-        listener.sleep(seconds)
-    except redis.RedisError as problem:
-        log.warning("no nudges: %s", problem)
-        time.sleep(min(seconds, 0.2))
-
-
-def _others_wait() -> bool:
-    """Whether another run waits for a worker."""
-    with connection.cursor() as cursor:
-        return bool(slices.run_needs_driver(cursor))
-
-
 def is_halted(engine: Cluster) -> bool:
     """Whether the engine goes no further, for now or for good."""
     return bool(engine.failure) or engine.budget_stop is not None
+
+
+class Stint:
+    """The computing of one slice, in which others have turns; what they do does not count."""
+
+    def __init__(self) -> None:
+        self._left = SLICE_SECONDS
+        self._since = time.monotonic()
+
+    def pause(self) -> Turns[bool]:
+        """Let others have a turn, unless SLICE_SECONDS are over; whether they are not."""
+        self._left -= time.monotonic() - self._since
+        if self._left <= 0:
+            return False
+        yield AT_ONCE
+        self._since = time.monotonic()
+        return True
 
 
 class Pace:
@@ -474,6 +563,7 @@ class Pace:
         self._factor = SPEEDS.get(speed)
         self._at = at
         self._since = time.monotonic()
+        self._chunk = CHUNK
 
     def now(self) -> int | None:
         """The virtual time to have reached by now; None at full speed."""
@@ -481,24 +571,26 @@ class Pace:
             return None
         return self._at + int((time.monotonic() - self._since) * self._factor * 1e9)
 
-    def advance(self, engine: Cluster, end: int) -> None:
-        """Bring the *engine* to where it should be by now, but no further than *end*.
+    def advance(self, engine: Cluster, end: int) -> bool:
+        """Bring the *engine* nearer to where it should be by now, but no further than *end*.
 
-        Stops after SLICE_SECONDS of computing. Where nothing is due any more, time still moves on
-        to an *end*; without one it stays.
+        Returns whether it is not there yet. Where nothing is due any more, time still moves on to
+        an *end*; without one it stays.
         """
-        deadline = time.monotonic() + SLICE_SECONDS
-        while time.monotonic() < deadline:
-            due = engine.next_at
-            target = self.now()
-            if is_halted(engine) or (due is None and end == _FAR):
-                return
-            limit = end if target is None else min(target, end)
-            if due is None or due > limit:
-                engine.advance(limit)
-                return
-            # rest=False: where the run ends must not depend on the wall clock.
-            engine.advance(limit, max_steps=CHUNK, rest=False)
+        due = engine.next_at
+        target = self.now()
+        if is_halted(engine) or (due is None and end == _FAR):
+            return False
+        limit = end if target is None else min(target, end)
+        if due is None or due > limit:
+            engine.advance(limit)
+            return False
+        began = time.monotonic()
+        # rest=False: where the run ends must not depend on the wall clock.
+        engine.advance(limit, max_steps=self._chunk, rest=False)
+        is_long = time.monotonic() - began > CHUNK_SECONDS
+        self._chunk = max(self._chunk // 2, 1) if is_long else min(self._chunk * 2, CHUNK)
+        return True
 
     def seconds_until(self, at: int | None) -> float:
         """Wall seconds until virtual time *at* should be reached; 1 for never."""

@@ -1,30 +1,33 @@
-"""Engines of runs: the few that this process keeps between two tasks, and how one is built."""
+"""Engines of runs: those that this process keeps although nobody drives them, and how one is made."""
 
 from dataclasses import dataclass
 
 from engine.cluster.cluster import Cluster
-from kscope.runs.drive.beginning.clusters import cluster_touch_objects
-from kscope.runs.drive.replay import Progress, engine_at_head, engine_created
+from kscope.runs.drive.beginning.clusters import cluster_creating, cluster_touch_objects
+from kscope.runs.drive.replay import Making, head_in_steps
 from kscope.runs.models import Run
 
 
 @dataclass(slots=True)
 class Live:
-    """An engine kept between two tasks of this process, and the lease under which it was driven."""
+    """An engine that is kept, the lease under which it was driven, and by how much this process grew for it."""
 
     engine: Cluster
     epoch: int
+    memory: int = 0
 
 
 _live: dict[int, Live] = {}
-_KEEP = 4
+# Someone who pauses a run most likely goes on with it.
+_MOST = 16
+_MOST_BYTES = 512 * 1024 * 1024
 
 
 def engine_keep(run_id: int, live: Live) -> None:
-    """Keep the engine for the next task, in place of the one that was kept longest."""
+    """Keep the engine for the next driver here, in place of those that were kept longest."""
     _live.pop(run_id, None)
     _live[run_id] = live
-    while len(_live) > _KEEP:
+    while len(_live) > 1 and (len(_live) > _MOST or engines_memory() > _MOST_BYTES):
         del _live[next(iter(_live))]
 
 
@@ -38,10 +41,21 @@ def engines_forget() -> None:
     _live.clear()
 
 
-def engine_for(run: Run, epoch: int, progress: Progress) -> Cluster:
-    """The engine of *run* at its head, for its owner of this *epoch*; a kept one if it is there.
+def engine_memory(run_id: int) -> int:
+    """By how many bytes this process grew for the engine of this run, if it keeps that."""
+    live = _live.get(run_id)
+    return live.memory if live else 0
 
-    *progress* is called while an engine is computed, and may raise.
+
+def engines_memory() -> int:
+    """By how many bytes this process grew for the engines that it keeps."""
+    return sum(live.memory for live in _live.values())
+
+
+def engine_for(run: Run, epoch: int) -> Making:
+    """Make, in steps, the engine of *run* at its head for its owner of this *epoch*.
+
+    It is a kept one if it is there.
     """
     live = _live.pop(run.pk, None)
     if (
@@ -52,10 +66,10 @@ def engine_for(run: Run, epoch: int, progress: Progress) -> Cluster:
     ):
         return live.engine
     if run.is_started:
-        return engine_at_head(run, progress=progress)
+        return (yield from head_in_steps(run))
     if run.head_seq == 0:
-        return engine_created(run, progress)
+        return (yield from cluster_creating(run))
     # A fork whose first events are copies: there are no rows of its objects yet.
-    engine = engine_at_head(run, progress=progress)
+    engine = yield from head_in_steps(run)
     cluster_touch_objects(engine)
     return engine

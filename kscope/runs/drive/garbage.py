@@ -3,7 +3,7 @@
 import ctypes
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psutil
@@ -70,7 +70,7 @@ def resident_bytes() -> int:
     return psutil.Process().memory_info().rss
 
 
-def _give_back() -> None:
+def give_back() -> None:
     """Free what nothing refers to, and return it to the operating system as far as that is possible."""
     gc.collect()
     try:
@@ -80,23 +80,24 @@ def _give_back() -> None:
 
 
 class Memory:
-    """The memory of this process, as it was when last measured."""
+    """The memory of this process without what *others* take, as it was when last measured."""
 
-    def __init__(self) -> None:
+    def __init__(self, others: Callable[[], int] = lambda: 0) -> None:
         self.used = 0
         self._measured = 0.0
+        self._others = others
 
     def is_over(self, most: int) -> bool:
         """Whether more than *most* bytes are taken."""
         if time.monotonic() - self._measured >= MEASURE_SECONDS:
-            self.used = resident_bytes()
+            self.used = resident_bytes() - self._others()
             self._measured = time.monotonic()
         return self.used > most
 
     def measure_again(self) -> int:
         """How many bytes are taken once everything was freed that can be."""
-        _give_back()
-        self.used = resident_bytes()
+        give_back()
+        self.used = resident_bytes() - self._others()
         return self.used
 
     @property

@@ -1,13 +1,15 @@
-"""The keeper: renews the lease of a run while its driver computes for long, and ends one that hangs.
+"""The keeper: renews the leases of all runs of a loop, and ends a process that hangs.
 
-A driver renews the lease with each slice, and between two of them. It cannot while one call takes
-seconds or minutes: the first state of a large cluster, a replay, one scheduling cycle of thousands of
-nodes. Meanwhile a thread of its own does, for as long as the driver's thread gets on or computes.
+A commit renews the lease of its run; the others are renewed here, by one statement for all of them. A
+thread of its own does that, because one step of a run may take seconds: a checkpoint of a large
+cluster, one scheduling cycle of thousands of nodes.
 
-    computes, or gets on ─▶ the lease is renewed
-    waits for 5 s        ─▶ it is not: another worker may take the run
-    waits for 120 s      ─▶ the process ends
-    300 s of CPU, and no further ─▶ the run has an error that says so, and the process ends
+    the loop gets on, or computes ─▶ leases are renewed
+    it waits for 5 s              ─▶ they are not: other processes may take the runs
+    it waits for 120 s            ─▶ the process ends
+    300 s of CPU, and no further  ─▶ the run has an error that says so, and the process ends
+    a slice is written for 5 s    ─▶ the lease of its run is not renewed, unless the database works on it
+    a slice is written for 120 s  ─▶ the process ends; ten times as long while the database works on it
 """
 
 import faulthandler
@@ -15,13 +17,14 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from time import monotonic
-from typing import Any
+from typing import Any, Literal, Protocol
 
+import orjson
 from django.db import Error, connection
 
-from engine.cluster.cluster import Cluster
 from kscope.runs import leases
 from kscope.runs.drive import slices
 from kscope.runs.drive.ending import stuck
@@ -73,22 +76,53 @@ class Build:
         }
 
 
-class Keeper:
-    """Keeps the run of the thread that makes it, until it is stopped."""
+class Owner(Protocol):
+    """A driver, as the keeper sees it. What the keeper sets, another thread reads."""
 
-    def __init__(self, run_id: int, epoch: int, build: Build | None) -> None:
-        """*build* is what the driver builds; None for a run that has begun."""
-        self._run_id, self._epoch = run_id, epoch
-        self.build = build
-        self.engine: Cluster | None = None
-        self.is_lost = False
+    run_id: int
+    epoch: int
+    build: Build | None
+    controls: slices.Controls | None
+    renewed_at: float
+    writing_since: float | None
+
+    @property
+    def progress(self) -> Hashable:
+        """Changes whenever the run gets on."""
+        ...
+
+
+class Owners(Protocol):
+    """The runs of a loop, for its keeper, whose thread is another one."""
+
+    def owned(self) -> Sequence[Owner]:
+        """All of them."""
+        ...
+
+    def current(self) -> Owner | None:
+        """The one whose turn it is."""
+        ...
+
+    def lose(self, run_id: int) -> None:
+        """Another process has the run, or it is gone."""
+        ...
+
+    def nudge(self, run_id: int) -> None:
+        """The user wants something else, or there are commands."""
+        ...
+
+
+class Keeper:
+    """Keeps the runs of the thread that makes it, until it is stopped."""
+
+    def __init__(self, owners: Owners) -> None:
+        self._owners = owners
         self._cpu_clock = _cpu_clock_of_this_thread()
-        # The driver reads the run's row again before anything else, and may as well renew then.
-        self._renewed_at = monotonic() - RENEWAL_SECONDS
-        self._writes = False
+        self._looked_at = 0.0
+        self._locked: set[int] = set()
         self.judge = stuck.Judge(monotonic(), self._cpu_clock(), self._progress())
         self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"keep-{run_id}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="keep", daemon=True)
 
     def start(self) -> None:
         """Begin to look."""
@@ -100,15 +134,6 @@ class Keeper:
         # It may wait for a database that has gone; it ends by itself then.
         self._thread.join(LOOK_SECONDS)
 
-    def renewed(self) -> None:
-        """The driver has just renewed the lease itself."""
-        self._renewed_at = monotonic()
-
-    @property
-    def renewed_ago(self) -> float:
-        """The seconds since the lease was renewed."""
-        return monotonic() - self._renewed_at
-
     def _run(self) -> None:
         try:
             while not self._end.wait(LOOK_SECONDS):
@@ -117,51 +142,135 @@ class Keeper:
             connection.close()
 
     def look(self) -> None:
-        """Judge the driver, and renew its lease or end it as is due."""
+        """Judge the loop, and renew its leases or end it as is due."""
         now = monotonic()
-        self.judge.look(now, self._cpu_clock(), self._progress(), writes=self._writes)
-        if self.judge.computes_in_vain:
+        owners = self._owners.owned()
+        self.judge.look(now, self._cpu_clock(), self._progress())
+        if owners and self.judge.computes_in_vain:
             self._fail()
             _end_process()
-        elif self.judge.waits_in_vain:
-            log.critical("run %s: the driver waits in vain", self._run_id)
+        elif owners and (self.judge.waits_in_vain or self._writes_in_vain(owners, now)):
+            log.critical("the driver waits in vain")
             _end_process()
         stuck.is_watched()
-        is_due = now - self._renewed_at >= RENEWAL_SECONDS
-        if is_due and (self.judge.waited < leases.LEASE_SECONDS or self._writes):
-            self._renew(now)
+        if self.judge.waited < leases.LEASE_SECONDS and now - self._looked_at >= RENEWAL_SECONDS:
+            self._looked_at = now
+            self._renew(now, [one for one in owners if self._is_kept(one, now)])
 
-    def _progress(self) -> tuple[int, int, int]:
-        engine, build = self.engine, self.build
-        return stuck.moves(), engine.steps if engine else 0, build.objects if build else 0
+    def _progress(self) -> Hashable:
+        current = self._owners.current()
+        return stuck.moves(), current and (current.run_id, current.progress)
 
-    def _renew(self, now: float) -> None:
-        building = self.build.to_dict() if self.build and self.engine is None else None
-        try:
-            kept = slices.lease_keep(self._run_id, self._epoch, building)
-        except Error as problem:
-            log.debug("run %s: the lease was not renewed: %s", self._run_id, problem)
-            connection.close()
-            self._writes = False
+    def _is_kept(self, owner: Owner, now: float) -> bool:
+        """Whether others are kept from the run: not if its slice seems to be lost on the way."""
+        since = owner.writing_since
+        waited = 0.0 if since is None else now - since
+        return waited < leases.LEASE_SECONDS or owner.run_id in self._locked
+
+    def _writes_in_vain(self, owners: Sequence[Owner], now: float) -> bool:
+        for owner in owners:
+            times = stuck.WRITING_TIMES if owner.run_id in self._locked else 1
+            since = owner.writing_since
+            if since is not None and now - since >= stuck.STUCK_SECONDS * times:
+                return True
+        return False
+
+    def _renew(self, now: float, owners: Sequence[Owner]) -> None:
+        if not owners:
             return
-        self._writes = kept == "locked"
-        self.is_lost = kept == "lost"
-        if kept == "kept":
-            self._renewed_at = now
+        try:
+            found = leases_keep(owners)
+        except Error as problem:
+            log.debug("leases were not renewed: %s", problem)
+            connection.close()
+            self._locked = set()
+            return
+        self._locked = {owner.run_id for owner in owners if found[owner.run_id] == "locked"}
+        for owner in owners:
+            kept = found[owner.run_id]
+            if kept == "lost":
+                self._owners.lose(owner.run_id)
+            elif kept == "locked":
+                continue
+            else:
+                owner.renewed_at = now
+                if kept.has_commands or kept.controls != owner.controls:
+                    self._owners.nudge(owner.run_id)
 
     def _fail(self) -> None:
+        owner = self._owners.current()
+        if owner is None:
+            return
         where = "while it was computed"
-        if self.build and self.engine is None:
-            where = f"while its first state was built, at object {self.build.objects:,}"
+        if owner.build:
+            where = f"while its first state was built, at object {owner.build.objects:,}"
         error = (
             f"The run got no further for {stuck.STUCK_CPU_SECONDS:.0f} s of CPU time {where}. The "
             "log of the worker says what it was doing."
         )
-        log.critical("run %s: %s", self._run_id, error)
+        log.critical("run %s: %s", owner.run_id, error)
         try:
-            slices.run_fail(run_id=self._run_id, epoch=self._epoch, error=error)
+            slices.run_fail(run_id=owner.run_id, epoch=owner.epoch, error=error)
         except Error as problem:
-            log.warning("run %s: its error was not written: %s", self._run_id, problem)
+            log.warning("run %s: its error was not written: %s", owner.run_id, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """What a user wants of a run, and whether there are commands for it."""
+
+    has_commands: bool
+    controls: slices.Controls
+
+
+# A long lease stays as it is. A row that somebody writes is left out: its owner most likely, who
+# renews the lease with that.
+_KEEP = (
+    "WITH mine AS (SELECT * FROM jsonb_to_recordset(%(mine)s::jsonb)"
+    "  AS mine (id bigint, epoch bigint, building jsonb)),"
+    " unlocked AS (SELECT r.id, mine.building FROM runs_run r JOIN mine USING (id)"
+    "  WHERE r.lease_epoch = mine.epoch ORDER BY r.id FOR NO KEY UPDATE OF r SKIP LOCKED)"
+    " UPDATE runs_run r SET lease_until = greatest(clock_timestamp() + %(lease)s::interval,"
+    f"  least(lease_until, clock_timestamp() + interval '{slices.LONG_LEASE}')),"
+    " building = CASE WHEN is_started THEN NULL ELSE coalesce(unlocked.building, r.building) END"
+    " FROM unlocked WHERE r.id = unlocked.id"
+    f" RETURNING r.id, EXISTS (SELECT FROM runs_command c WHERE c.run_id = r.id"
+    f"  AND c.status = 'pending'), {slices.CONTROLS}"
+)
+
+
+def leases_keep(
+    owners: Sequence[Owner], lease: str = slices.LEASE
+) -> dict[int, "Polled | Literal['locked', 'lost']"]:
+    """Renew the leases of many runs by one statement, which waits for no lock.
+
+    For each run what its user wants; "locked" where somebody writes its row at this moment; "lost"
+    where another process has it, or it is gone.
+    """
+    mine = [
+        {
+            "id": owner.run_id,
+            "epoch": owner.epoch,
+            "building": owner.build.to_dict() if owner.build else None,
+        }
+        for owner in owners
+    ]
+    with connection.cursor() as cursor:
+        # If a crash loses a renewal, the lease ends early.
+        cursor.execute("SET synchronous_commit = off")
+        cursor.execute(_KEEP, {"mine": orjson.dumps(mine).decode(), "lease": lease})
+        kept = {row[0]: Polled(row[1], slices.Controls(*row[2:])) for row in cursor.fetchall()}
+        cursor.execute("RESET synchronous_commit")
+        rest = [owner.run_id for owner in owners if owner.run_id not in kept]
+        epochs: dict[int, int] = {}
+        if rest:
+            cursor.execute("SELECT id, lease_epoch FROM runs_run WHERE id = ANY(%s)", [rest])
+            epochs = dict(cursor.fetchall())
+    return {
+        owner.run_id: kept.get(owner.run_id)
+        or ("locked" if epochs.get(owner.run_id) == owner.epoch else "lost")
+        for owner in owners
+    }
 
 
 def _cpu_clock_of_this_thread() -> Callable[[], float]:

@@ -1,4 +1,4 @@
-"""What a run has used of its budget; memory is that of this process, measured now and then."""
+"""What a run has used of its budget; memory is that of this process without its other runs."""
 
 from engine.cluster.cluster import Cluster
 from engine.input.budget import Budget, Stop
@@ -10,9 +10,9 @@ from kscope.runs.drive.garbage import Memory
 class BudgetGuard:
     """Holds one engine to the budget of its run."""
 
-    def __init__(self, engine: Cluster) -> None:
+    def __init__(self, engine: Cluster, memory: Memory) -> None:
         self._engine = engine
-        self.memory = Memory()
+        self.memory = memory
         # A kept engine may still be limited to an older budget.
         engine.limit(None)
         self._held_to: Budget | None = None

@@ -5,9 +5,8 @@ compared with the record, event by event, before anything is built on it.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import orjson
 from django.db import DatabaseError, InterfaceError, connection
@@ -16,21 +15,25 @@ from django.utils.translation import gettext
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command as EngineCommand
+from engine.cluster.initial_objects import Created
 from engine.cluster.source import fingerprint
 from engine.kernel.errors import SimError
+from engine.kernel.stepwise import finished
 from kscope.runs import measures
-from kscope.runs.drive.beginning.clusters import cluster_create, cluster_prepare
+from kscope.runs.drive.beginning.clusters import (
+    cluster_create,
+    cluster_creating,
+    cluster_prepare,
+)
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
-from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.run_table import Row
-from kscope.runs.drive.slices import LostLease
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run
 
-CHUNK = 2_000  # callbacks between two signs of life
+CHUNK = 500  # callbacks of a step
 # Not the engine's doing, so nothing that a replay from the start would mend.
-_NOT_THE_ENGINE = (Stopping, LostLease, DatabaseError, InterfaceError)
+_NOT_THE_ENGINE = (DatabaseError, InterfaceError)
 log = logging.getLogger(__name__)
 
 
@@ -49,52 +52,45 @@ class RecordedOtherwise(Diverged):
         self.seq = seq
 
 
-def _nothing(*_: int) -> None:
-    pass
+# The steps of computing an engine; a step of a first state says how many objects there are, and how
+# many there will be. Only a checkpoint is restored in one step.
+Making = Generator[Created | None, None, Cluster]
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Callbacks while an engine is computed; each may raise."""
-
-    alive: Callable[[], None] = _nothing
-    """Called now and then, and before work that cannot be interrupted."""
-    objects: Callable[[int, int], None] = _nothing
-    """Called with the number of objects of the first state that exist, and that there will be."""
+def engine_at_head(run: Run) -> Cluster:
+    """An engine that stands exactly at the committed head of *run*. Raises Diverged, RecordedOtherwise."""
+    return finished(head_in_steps(run))
 
 
-SILENT = Progress()
-
-
-def engine_at_head(run: Run, *, progress: Progress = SILENT) -> Cluster:
-    """An engine that stands exactly at the committed head of *run*.
+def head_in_steps(run: Run) -> Making:
+    """Like `engine_at_head`, in steps.
 
     1. Restore the newest checkpoint that this version of the code wrote, or build the engine anew.
     2. Carry out the later commands, each at its recorded position.
     3. Go on to the head and compare the digest of the history; what is computed again on the way
        was committed before and is thrown away.
 
-    *progress* is told. Raises Diverged, RecordedOtherwise, Stopping, LostLease.
+    Raises Diverged, RecordedOtherwise.
     """
     found, is_stale = _restored_before(run, seq=run.head_seq)
     if found:
         try:
             with _measured("checkpoint"):
-                return _replayed(*found, run, progress.alive)
+                return (yield from _replayed(*found, run))
         except _NOT_THE_ENGINE:
             raise
         except Exception as problem:  # noqa: BLE001 whatever an engine raises
             log.warning("run %s: %s; replaying from the start", run.pk, problem)
     if is_stale or _is_of_another_engine(run):
-        return _compared(run, run.head_seq, progress)
+        return (yield from _compared(run, run.head_seq))
     with _measured("start"):
-        return _replayed(engine_created(run, progress), 0, run, progress.alive)
+        return (yield from _replayed((yield from cluster_creating(run)), 0, run))
 
 
-def engine_created(run: Run, progress: Progress = SILENT) -> Cluster:
-    """The engine of *run* before its first step. Raises what *progress* raises."""
+def engine_created(run: Run) -> Cluster:
+    """The engine of *run* before its first step."""
     with uncollected():
-        return cluster_create(run, progress.objects)
+        return cluster_create(run)
 
 
 def engine_at_seq(
@@ -116,7 +112,7 @@ def engine_at_seq(
     if begin:
         begin(engine)
     with _measured("checkpoint" if found else "start"):
-        return _at_event(engine, done, run, seq, _nothing)
+        return finished(_to_event(engine, done, run, seq))
 
 
 @contextmanager
@@ -130,12 +126,15 @@ def replay_refused() -> Iterator[None]:
         ) from problem
 
 
-def go_to(engine: Cluster, *, steps: int, at: int, alive: Callable[[], None] = _nothing) -> None:
-    """Advance to exactly (*steps*, *at*). Raises Diverged when the engine does not pass there."""
+def going_to(engine: Cluster, *, steps: int, at: int) -> Generator[None]:
+    """Advance to exactly (*steps*, *at*), in steps.
+
+    Raises Diverged when the engine does not pass there.
+    """
     while engine.steps < steps:
         before = engine.steps
         engine.advance(at, max_steps=min(CHUNK, steps - before))
-        alive()
+        yield
         if engine.steps == before:
             break
     if engine.steps == steps and engine.now < at:
@@ -183,11 +182,11 @@ def _restored(checkpoint: Checkpoint) -> tuple[Cluster, int]:
     return engine, checkpoint.commands
 
 
-def _replayed(engine: Cluster, done: int, run: Run, alive: Callable[[], None]) -> Cluster:
+def _replayed(engine: Cluster, done: int, run: Run) -> Generator[None, None, Cluster]:
     for command in _commands_after(run, done):
-        go_to(engine, steps=command.position or 0, at=command.at or 0, alive=alive)
+        yield from going_to(engine, steps=command.position or 0, at=command.at or 0)
         engine.apply(EngineCommand.from_dict(command.body))
-    go_to(engine, steps=run.head_steps, at=run.head_at, alive=alive)
+    yield from going_to(engine, steps=run.head_steps, at=run.head_at)
     engine.take()
     if (engine.seq, engine.digest()) != (run.head_seq, run.head_digest):
         raise Diverged(
@@ -197,13 +196,13 @@ def _replayed(engine: Cluster, done: int, run: Run, alive: Callable[[], None]) -
     return engine
 
 
-def _at_event(engine: Cluster, done: int, run: Run, seq: int, alive: Callable[[], None]) -> Cluster:
+def _to_event(engine: Cluster, done: int, run: Run, seq: int) -> Generator[None, None, Cluster]:
     for command in _commands_after(run, done):
         if command.outcome_seq is not None and command.outcome_seq > seq:
             break
         if engine.seq >= seq and command.position != engine.steps:
             break
-        go_to(engine, steps=command.position or 0, at=command.at or 0, alive=alive)
+        yield from going_to(engine, steps=command.position or 0, at=command.at or 0)
         engine.apply(EngineCommand.from_dict(command.body))
     steps = engine.steps
     while engine.seq < seq:
@@ -212,7 +211,7 @@ def _at_event(engine: Cluster, done: int, run: Run, seq: int, alive: Callable[[]
         engine.advance(engine.next_at, max_steps=1)
         if engine.steps - steps >= CHUNK:
             steps = engine.steps
-            alive()
+            yield
     return engine
 
 
@@ -233,35 +232,24 @@ def _check_history(run: Run, seq: int) -> None:
     """Raises RecordedOtherwise when this engine differs from the record by event *seq*."""
     key = run.pk, run.engine_digest
     if _known.get(key, 0) < seq:
-        _compared(run, seq, SILENT)
+        finished(_compared(run, seq))
         while len(_known) >= _MOST_KNOWN:
             del _known[next(iter(_known))]
         _known[key] = seq
 
 
-@_measured("compared")
-def _compared(run: Run, seq: int, progress: Progress) -> Cluster:
+def _compared(run: Run, seq: int) -> Making:
     """The engine after event *seq*, from the beginning of the run, every event as on the record.
 
     Raises RecordedOtherwise with the first that is not.
     """
     comparison = _Comparison(run)
     try:
-        comparison.engine = engine = engine_created(run, progress)
-
-        def look() -> None:
-            progress.alive()
-            comparison.take()
-
-        if seq < run.head_seq:
-            _at_event(engine, 0, run, seq, look)
-        else:
-            for command in _commands_after(run, 0):
-                go_to(engine, steps=command.position or 0, at=command.at or 0, alive=look)
-                engine.apply(EngineCommand.from_dict(command.body))
-                look()
-            go_to(engine, steps=run.head_steps, at=run.head_at, alive=look)
-        look()
+        with _measured("compared"):
+            comparison.engine = engine = yield from cluster_creating(run)
+            for _ in _repeated(engine, run, seq):
+                yield
+                comparison.take()
     except (RecordedOtherwise, *_NOT_THE_ENGINE):
         raise
     except Exception as problem:
@@ -272,6 +260,18 @@ def _compared(run: Run, seq: int, progress: Progress) -> Cluster:
     if seq == run.head_seq and engine.digest() != run.head_digest:
         raise RecordedOtherwise(run, comparison.seq + 1)
     return engine
+
+
+def _repeated(engine: Cluster, run: Run, seq: int) -> Generator[None]:
+    if seq < run.head_seq:
+        yield from _to_event(engine, 0, run, seq)
+    else:
+        for command in _commands_after(run, 0):
+            yield from going_to(engine, steps=command.position or 0, at=command.at or 0)
+            engine.apply(EngineCommand.from_dict(command.body))
+            yield
+        yield from going_to(engine, steps=run.head_steps, at=run.head_at)
+    yield
 
 
 class _Comparison:

@@ -2,15 +2,14 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import Any, Literal
 
 import orjson
 import psycopg
-from django.db import Error, connection, transaction
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg import Connection, Cursor, sql
 from psycopg.errors import (
@@ -157,18 +156,6 @@ _MOVE_HEAD = (
 ).encode()
 
 _READ_CONTROLS = f"SELECT {CONTROLS} FROM runs_run WHERE id = %s AND lease_epoch = %s".encode()
-_RENEW = (
-    "UPDATE runs_run SET lease_until = clock_timestamp() + %s::interval"
-    f" WHERE id = %s AND lease_epoch = %s RETURNING {CONTROLS}"
-).encode()
-# A long lease stays as it is.
-_KEEP = (
-    "UPDATE runs_run SET lease_until = greatest(clock_timestamp() + %(lease)s::interval,"
-    f" least(lease_until, clock_timestamp() + interval '{LONG_LEASE}')),"
-    " building = CASE WHEN is_started THEN NULL ELSE coalesce(%(text)s::jsonb, building) END"
-    " WHERE id = (SELECT id FROM runs_run WHERE id = %(run_id)s AND lease_epoch = %(epoch)s"
-    "  FOR NO KEY UPDATE SKIP LOCKED)"
-)
 _READ_COMMANDS = (
     b"SELECT id, object, body::text FROM runs_command"
     b" WHERE run_id = %s AND status = 'pending' ORDER BY id"
@@ -368,31 +355,10 @@ def lease_renew(run_id: int, epoch: int, *, lease: str = "") -> None:
             raise _not_ours(run_id, epoch)
 
 
-def lease_keep(
-    run_id: int, epoch: int, building: dict[str, Any] | None
-) -> Literal["kept", "locked", "lost"]:
-    """Renew the lease beside its driver, unless that is writing the row; never waits for that.
-
-    *building* says how far the first state is; it stays where the run has begun.
-    """
-    text = None if building is None else orjson.dumps(building).decode()
-    with connection.cursor() as cursor:
-        cursor.execute(_KEEP, {"run_id": run_id, "epoch": epoch, "lease": LEASE, "text": text})
-        if cursor.rowcount == 1:
-            return "kept"
-        cursor.execute("SELECT lease_epoch FROM runs_run WHERE id = %s", [run_id])
-        return "locked" if cursor.fetchone() == (epoch,) else "lost"
-
-
-def controls_read(run_id: int, epoch: int, *, renews: bool) -> Controls:
-    """What the user wants now; renews the lease, too, if *renews*. Raises LostLease."""
+def controls_read(run_id: int, epoch: int) -> Controls:
+    """What the user wants now. Raises LostLease."""
     with _own_link() as link:
-        cursor = Cursor(link)
-        if renews:
-            cursor.execute(_RENEW, [LEASE, run_id, epoch])
-        else:
-            cursor.execute(_READ_CONTROLS, [run_id, epoch], prepare=True)
-        row = cursor.fetchone()
+        row = Cursor(link).execute(_READ_CONTROLS, [run_id, epoch], prepare=True).fetchone()
     if row is None:
         raise _not_ours(run_id, epoch)
     return Controls(*row)
@@ -413,23 +379,6 @@ def lease_release(run_id: int, epoch: int) -> None:
             " WHERE id = %s AND lease_epoch = %s",
             [run_id, epoch],
         )
-
-
-@contextmanager
-def renewals_unwaited() -> Iterator[None]:
-    """Do not wait for the disk when this connection writes.
-
-    A driver that plays in real time reads the run many times a second, and each time writes only
-    until when it holds the lease. If a crash loses that, the lease ends early.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SET synchronous_commit = off")
-    try:
-        yield
-    finally:
-        # A broken connection has lost the setting anyway.
-        with suppress(Error), connection.cursor() as cursor:
-            cursor.execute("RESET synchronous_commit")
 
 
 def _not_ours(run_id: int, epoch: int, before: Head | None = None) -> LostLease:

@@ -1,4 +1,4 @@
-"""Answers about the history of a run are sent compressed, where the client takes that (ADR 0044).
+"""Answers about the history of a run are sent compressed, where the client takes that (ADR 0045).
 
 The length of a compressed answer tells something about what is in it, if somebody else can put
 text beside it (BREACH). So what is compressed are a few answers that hold no secret of the

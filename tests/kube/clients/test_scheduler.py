@@ -11,7 +11,8 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.input.loader import load_files
 from engine.input.scenario import Scenario
-from kscope.runs.drive.replay import go_to
+from engine.kernel.stepwise import finished
+from kscope.runs.drive.replay import going_to
 from kube.clusters import Cluster as Running
 from tests.kube.clients.first_fit import FirstFit
 from tests.kube.clients.test_clusters import connected
@@ -143,7 +144,7 @@ def digests(running: Running, scenario: str) -> tuple[str, str]:
         tie_break=run["tie_break"],
     )
     for command in _commands(address):
-        go_to(engine, steps=command["position"], at=command["at"])
+        finished(going_to(engine, steps=command["position"], at=command["at"]))
         engine.apply(Command.from_dict(command["body"]))
     while engine.seq < run["head"] and engine.next_at is not None:
         engine.advance(engine.next_at, max_steps=1)

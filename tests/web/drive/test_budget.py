@@ -10,7 +10,7 @@ from engine.kernel.units import SECOND
 from kscope.runs import services
 from kscope.runs.drive import engines, garbage, runner
 from kscope.runs.drive.beginning.clusters import cluster_create
-from kscope.runs.drive.replay import Progress
+from kscope.runs.drive.replay import Making
 from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
@@ -124,14 +124,14 @@ def test_a_corrupted_cache_ends_the_run_with_reason(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = start(speed="max", play=True)
-    create = engines.engine_created
+    create = engines.cluster_creating
 
-    def broken(run: Run, progress: Progress) -> object:
-        engine = create(run, progress)
-        engine.loop.call_at(SECOND, engine.loop.fail, "the scheduler's process has ended")  # type: ignore[attr-defined]
+    def broken(run: Run) -> Making:
+        engine = yield from create(run)
+        engine.loop.call_at(SECOND, engine.loop.fail, "the scheduler's process has ended")
         return engine
 
-    monkeypatch.setattr(engines, "engine_created", broken)
+    monkeypatch.setattr(engines, "cluster_creating", broken)
     run = _driven(run)
     assert (run.status, run.error) == (Run.Status.FAILED, "the scheduler's process has ended")
     assert run.head_at == SECOND

@@ -3,18 +3,19 @@
 import gc
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from engine.cluster import initial_objects
-from kscope.runs.drive import driver, engines, garbage, keeper, runner, slices
+from kscope.runs.drive import engines, garbage, keeper, runner, slices
 from kscope.runs.drive.ending import stuck
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.garbage import GROWTH_BYTES, GrowthCollector
 from kscope.runs.drive.keeper import Build, Keeper
-from kscope.runs.drive.replay import Progress
+from kscope.runs.drive.replay import Making
 from kscope.runs.models import Run
 
 Start = Callable[..., Run]
@@ -48,11 +49,51 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     return Clocks(monkeypatch)
 
 
-def owned(run: Run, *, builds: bool = True) -> Keeper:
-    """The keeper of a driver that has taken the run; it looks when it is told to."""
+@dataclass
+class Owned:
+    """A driver that has taken a run, and builds its first state."""
+
+    run_id: int
+    epoch: int
+    build: Build | None = field(default_factory=lambda: Build(None))
+    controls: slices.Controls | None = None
+    renewed_at: float = 0.0
+    writing_since: float | None = None
+
+    @property
+    def progress(self) -> int:
+        return self.build.objects if self.build else 0
+
+
+class Owners:
+    """A loop that has this one, whose turn it is."""
+
+    def __init__(self, owner: Owned) -> None:
+        self.owner = owner
+        self.lost: list[int] = []
+        self.nudged: list[int] = []
+        self.lose, self.nudge = self.lost.append, self.nudged.append
+
+    def owned(self) -> list[Owned]:
+        return [self.owner]
+
+    def current(self) -> Owned:
+        return self.owner
+
+
+class Kept(Keeper):
+    """A keeper that looks when it is told to, and what it keeps."""
+
+    def __init__(self, owner: Owned) -> None:
+        self.owner = owner
+        self.owners = Owners(owner)
+        super().__init__(self.owners)
+
+
+def owned(run: Run) -> Kept:
     epoch = slices.lease_take(run.pk, "worker")
     assert epoch is not None
-    return Keeper(run.pk, epoch, Build(None) if builds else None)
+    return Kept(Owned(run.pk, epoch))
 
 
 def seconds_left(run: Run) -> float:
@@ -104,9 +145,8 @@ def test_a_driver_that_waits_in_vain_is_ended(start: Start, clocks: Clocks) -> N
 def test_progress_gives_a_driver_new_time(start: Start, clocks: Clocks) -> None:
     kept = owned(start(play=True))
     for done in range(5):
-        kept.build.objects = done  # type: ignore[union-attr]
+        kept.owner.build.objects = done  # type: ignore[union-attr]
         clocks.pass_by(kept, stuck.STUCK_SECONDS - 1, cpu=0)
-        kept.engine = None
         stuck.moved_on()
         clocks.pass_by(kept, 300, cpu=stuck.STUCK_CPU_SECONDS - 1)
     assert clocks.ended == 0
@@ -126,10 +166,25 @@ def test_database_that_writes_for_long_ends_no_driver(
     start: Start, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = owned(start(play=True))
-    monkeypatch.setattr(slices, "lease_keep", lambda *_: "locked")
-    clocks.pass_by(kept, 5 * stuck.STUCK_SECONDS, cpu=0)
+    monkeypatch.setattr(keeper, "leases_keep", lambda owners: {kept.owner.run_id: "locked"})
+    kept.owner.writing_since = 0.0
+    # The loop hosts others meanwhile.
+    clocks.pass_by(kept, 5 * stuck.STUCK_SECONDS, cpu=50)
     assert clocks.ended == 0
-    clocks.pass_by(kept, 6 * stuck.STUCK_SECONDS, cpu=0)
+    clocks.pass_by(kept, 6 * stuck.STUCK_SECONDS, cpu=50)
+    assert clocks.ended == 1
+
+
+def test_slice_lost_on_its_way_ends_the_driver(start: Start, clocks: Clocks) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    kept.owner.writing_since = 0.0
+    clocks.pass_by(kept, 6, cpu=1)
+    forget_lease(run)
+    clocks.pass_by(kept, stuck.STUCK_SECONDS - 7, cpu=20)
+    run.refresh_from_db()
+    assert (run.lease_until, clocks.ended) == (None, 0)
+    clocks.pass_by(kept, 2, cpu=1)
     assert clocks.ended == 1
 
 
@@ -140,17 +195,17 @@ def test_row_being_written_is_neither_kept_nor_taken(start: Start) -> None:
     others = connection.copy()
     with others.cursor() as cursor:
         cursor.execute("BEGIN; SELECT FROM runs_run FOR UPDATE")
-        assert slices.lease_keep(run.pk, kept._epoch, None) == "locked"
+        assert keeper.leases_keep([kept.owner]) == {run.pk: "locked"}
         assert slices.lease_take(run.pk, "another") is None
         cursor.execute("ROLLBACK")
     others.close()
-    assert slices.lease_keep(run.pk, kept._epoch, None) == "kept"
+    assert isinstance(keeper.leases_keep([kept.owner])[run.pk], keeper.Polled)
 
 
 def test_keeper_leaves_a_longer_lease_as_it_is(start: Start) -> None:
     run = start(play=True)
     kept = owned(run)
-    assert slices.lease_keep(run.pk, kept._epoch, None) == "kept"
+    keeper.leases_keep([kept.owner])
     assert seconds_left(run) > 20
 
 
@@ -160,13 +215,13 @@ def test_driver_whose_run_was_taken_builds_no_further(start: Start, clocks: Cloc
     forget_lease(run)
     assert slices.lease_take(run.pk, "another") == 2
     clocks.pass_by(kept, 2, cpu=1)
-    assert kept.is_lost
+    assert run.pk in kept.owners.lost
 
 
 def test_run_says_how_far_its_first_state_is(start: Start, clocks: Clocks) -> None:
     run = start(play=True)
     kept = owned(run)
-    kept.build.objects, kept.build.of = 40_000, 155_000  # type: ignore[union-attr]
+    kept.owner.build.objects, kept.owner.build.of = 40_000, 155_000  # type: ignore[union-attr]
     clocks.pass_by(kept, 3, cpu=3)
     run.refresh_from_db()
     assert run.building is not None
@@ -185,17 +240,19 @@ def stopping() -> Any:
 
 def told(monkeypatch: pytest.MonkeyPatch, then: Callable[[], None]) -> None:
     """Have *then* called whenever a build tells of its progress."""
-    build = engines.engine_created
+    build = engines.cluster_creating
 
-    def slowly(run: Run, progress: Progress) -> Any:
-        def objects(done: int, of: int) -> None:
+    def slowly(run: Run) -> Making:
+        making = build(run)
+        while True:
             then()
-            progress.objects(done, of)
-
-        return build(run, Progress(progress.alive, objects))
+            try:
+                yield next(making)
+            except StopIteration as end:
+                return end.value
 
     monkeypatch.setattr(initial_objects, "TOLD_EVERY", 1)
-    monkeypatch.setattr(engines, "engine_created", slowly)
+    monkeypatch.setattr(engines, "cluster_creating", slowly)
 
 
 def test_a_stopping_worker_leaves_a_build(
@@ -263,5 +320,4 @@ def test_garbage_is_looked_for_as_memory_grows(monkeypatch: pytest.MonkeyPatch) 
 def test_thread_of_a_keeper_ends_with_its_driver(start: Start) -> None:
     run = start(play=True, speed="max")
     runner.run_drive(run.pk)
-    assert not [one for one in threading.enumerate() if one.name == f"keep-{run.pk}"]
-    assert driver.Keeper is Keeper
+    assert not [one for one in threading.enumerate() if one.name == "keep"]

@@ -9,6 +9,7 @@ import pytest
 
 from kscope.runs import selectors, services
 from kscope.runs.drive import driver, runner
+from kscope.runs.drive.hosting import loop
 from kscope.runs.models import Run
 from kscope.runs.stream.counters import run_counters
 
@@ -27,25 +28,12 @@ class SimulatedClock:
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        self._now += seconds
+        self._now += max(seconds, 0.0)
 
 
 def _chances(seed: int) -> Iterator[float]:
     random = Random(seed)
     return (random.uniform(0.1, 2) for _ in itertools.count())
-
-
-class SleepingListener:
-    """Nobody nudges; waiting takes the time of the simulated clock."""
-
-    def __init__(self, clock: SimulatedClock) -> None:
-        self._clock = clock
-
-    def sleep(self, seconds: float) -> None:
-        self._clock.sleep(seconds)
-
-    def close(self) -> None:
-        pass
 
 
 @pytest.fixture
@@ -54,8 +42,17 @@ def played(start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> Callab
 
     def _played(speed: str, step: float, until: int | None = None) -> Run:
         clock = SimulatedClock(step, seed=len(speed))
+        hear = loop.Loop._hear
+
+        def hear_in_time(self: loop.Loop, seconds: float) -> None:
+            # Waiting takes the time of the simulated clock, unless a slice is being written.
+            is_writing = any(one.writing_since is not None for one in self.owned())
+            hear(self, 0.01 if is_writing else 0.0)
+            clock.sleep(seconds)
+
         monkeypatch.setattr(driver, "time", clock)
-        monkeypatch.setattr(driver, "WakeListener", lambda: SleepingListener(clock))
+        monkeypatch.setattr(loop, "time", clock)
+        monkeypatch.setattr(loop.Loop, "_hear", hear_in_time)
         run = start()
         Run.objects.filter(pk=run.pk).update(until=until)
         services.run_transport(run=run, action="speed", speed=speed)

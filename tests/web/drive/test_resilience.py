@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from celery.exceptions import Reject
 from django.db import OperationalError, connection, connections
 from django.db.models import F
 from kombu.exceptions import OperationalError as BrokerDown
@@ -15,13 +16,13 @@ from engine.input.loader import load_files
 from kscope.celery import app as celery
 from kscope.runs import services
 from kscope.runs.app_registry import registry
-from kscope.runs.drive import driver, engines, slices
-from kscope.runs.drive import driver as driving
+from kscope.runs.drive import engines, slices
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
+from kscope.runs.drive.hosting import fleet
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
 from kscope.runs.stream import streaming
 from scheduling import tasks
-from scheduling.tasks import run_simulation, sweep_runs
+from scheduling.tasks import adopt, sweep_runs
 from tests.waiting import HANG_SECONDS, wait_for
 from tests.web.conftest import CLUSTER, drive, in_thread, wait_until_beyond
 
@@ -84,7 +85,7 @@ def test_stopping_during_a_replay_changes_nothing(start: Start, stopping: None) 
 def test_runs_do_not_fill_the_sweepers_queue() -> None:
     route = celery.amqp.router.route({}, sweep_runs.name)
     assert route["queue"].name == "sweeps"
-    assert celery.amqp.router.route({}, run_simulation.name)["queue"].name == "kscope"
+    assert celery.amqp.router.route({}, adopt.name)["queue"].name == "kscope"
 
 
 def test_a_database_outage_does_not_fail_the_run(
@@ -138,16 +139,16 @@ def test_a_connection_cut_during_commit_fails_no_run(
 def test_the_lease_holds_while_an_engine_is_built(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    build = engines.engine_created
+    build = engines.cluster_creating
     building, was_tried = threading.Event(), threading.Event()
 
-    def slowly(run: Run, progress: Any) -> Any:
+    def slowly(run: Run) -> Any:
         building.set()
         was_tried.wait(HANG_SECONDS)
-        return build(run, progress)
+        return build(run)
 
     monkeypatch.setattr(slices, "LEASE", "0 seconds")
-    monkeypatch.setattr(engines, "engine_created", slowly)
+    monkeypatch.setattr(engines, "cluster_creating", slowly)
     run = start()
     owner = in_thread(run)
     try:
@@ -158,49 +159,29 @@ def test_the_lease_holds_while_an_engine_is_built(
         owner.join()
 
 
-def test_a_task_without_work_does_not_linger(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = start()
-    in_thread(run).join()
-    driven: list[int] = []
-    monkeypatch.setattr(tasks, "run_drive", driven.append)
-    tasks.run_simulation(run.pk)
-    assert driven == []
-
-
-def test_a_playing_run_yields_to_a_waiting_one(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(driver, "TURN_SECONDS", 0.2)
-    first, _waiting = start(play=True, speed="1"), start(play=True, speed="1")
-    asked: list[int] = []
-    monkeypatch.setattr(registry, "enqueue", asked.append)
-    in_thread(first).join()
-    first.refresh_from_db()
-    assert (asked, first.status, first.lease_until) == ([first.pk], "playing", None)
-
-
 def test_a_run_is_queued_once_until_its_turn(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else every sweep adds a message, and who comes last waits for all of them."""
     run, sent = start(), list[int]()
-    monkeypatch.setattr(tasks.run_simulation, "delay", sent.append)
+    monkeypatch.setattr(tasks.adopt, "delay", sent.append)
     for _ in range(3):
         tasks.enqueue(run.pk)
         tasks.sweep_runs()
     assert sent == [run.pk]
-    monkeypatch.setattr(tasks, "run_drive", lambda _run_id: None)
-    tasks.run_simulation(run.pk)
+    monkeypatch.setattr(fleet, "fleet", fleet.Fleet(0, lambda pid, runs: None))
+    tasks.adopt(run.pk)
     tasks.enqueue(run.pk)
     assert sent == [run.pk, run.pk]
 
 
-def test_an_idle_owner_yields_to_a_waiting_run(
+def test_worker_that_drains_leaves_runs_to_others(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driving, "LINGER_SECONDS", 2 * HANG_SECONDS)
-    idle, _waiting = start(), start()
-    owner = in_thread(idle)
-    owner.join(HANG_SECONDS)
-    assert not owner.is_alive()
+    draining = fleet.Fleet(0, lambda pid, runs: None)
+    draining.drain()
+    monkeypatch.setattr(fleet, "fleet", draining)
+    with pytest.raises(Reject) as refusal:
+        tasks.adopt(start().pk)
+    assert refusal.value.requeue
 
 
 def test_a_refused_command_leaves_a_finished_run_finished(start: Start) -> None:
@@ -242,7 +223,7 @@ def test_a_run_is_made_without_the_broker(start: Start, monkeypatch: pytest.Monk
     def refuse(_run_id: int) -> None:
         raise BrokerDown("no broker")
 
-    monkeypatch.setattr(tasks.run_simulation, "delay", refuse)
+    monkeypatch.setattr(tasks.adopt, "delay", refuse)
     monkeypatch.setattr(registry, "enqueue", tasks.enqueue)
     assert start().pk
 

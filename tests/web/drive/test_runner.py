@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import closing
 from random import Random
 
 import pytest
@@ -12,13 +11,12 @@ from engine.kernel.view import State, fold
 from kscope.runs import services
 from kscope.runs.drive import driver, runner, slices, writer
 from kscope.runs.drive.beginning.clusters import cluster_create
-from kscope.runs.drive.driver import Driver
 from kscope.runs.models import Command, Run, RunEvent
 from kscope.runs.nudges import Outcome
 from kscope.runs.selectors import run_state_at
 from scheduling.models import Node, Pod, SchedulingAttempt
 from tests.web.conftest import kept_scenario
-from tests.web.drive.workers import Worker
+from tests.web.drive.workers import Worker, begun, committed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -138,13 +136,13 @@ def test_who_lost_the_lease_writes_nothing(start: Callable[..., Run]) -> None:
     run = start()
     epoch = slices.lease_take(run.pk, "first")
     assert epoch is not None
-    with closing(Driver(run.pk, epoch)) as driver:
+    with begun(run.pk, epoch) as driver:
         Run.objects.filter(pk=run.pk).update(lease_until=None)
         assert slices.lease_take(run.pk, "second") == epoch + 1
         head = Run.objects.get(pk=run.pk).head_seq
         driver.engine.advance(10**10)
         with pytest.raises(slices.LostLease):
-            driver._commit()
+            committed(driver)
     assert Run.objects.get(pk=run.pk).head_seq == head == len(seqs(run))
 
 

@@ -181,7 +181,7 @@ def test_statement_failing_on_tables_counts_as_broken_connection(
     writing: Writing,
 ) -> None:
     def read() -> slices.Controls:
-        return slices.controls_read(writing.run.pk, writing.epoch, renews=False)
+        return slices.controls_read(writing.run.pk, writing.epoch)
 
     read()
     with widened("speed", 8, back=4):

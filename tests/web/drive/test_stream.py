@@ -21,7 +21,7 @@ from django.db.models.functions import Now
 from engine.input.generate import synthetic
 from engine.kernel.view import NotComposable, State, fold
 from kscope.runs import leases, services
-from kscope.runs.drive import driver, slices
+from kscope.runs.drive import keeper, slices
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import run_state_at
 from kscope.runs.stream import consumers, frames, stream_room, streaming
@@ -550,4 +550,4 @@ def test_run_between_two_turns_is_not_waiting(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_dead_worker_is_noticed_within_three_seconds() -> None:
     assert leases.SILENT_SECONDS + streaming.POLL_SECONDS <= 3.0
-    assert driver.RENEWAL_SECONDS < leases.SILENT_SECONDS
+    assert keeper.RENEWAL_SECONDS + keeper.LOOK_SECONDS < leases.SILENT_SECONDS

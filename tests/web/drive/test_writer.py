@@ -2,18 +2,17 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from typing import Any, NoReturn
 
 import pytest
 
 from kscope.runs.drive import committer, runner, slices
 from kscope.runs.drive.beginning.clusters import cluster_create
-from kscope.runs.drive.driver import Driver
 from kscope.runs.drive.writer import Writer
 from kscope.runs.models import Run, RunEvent
 from scheduling.models import Pod, SchedulingAttempt
 from tests.waiting import wait_for
+from tests.web.drive.workers import begun, committed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., Run]
@@ -64,12 +63,12 @@ def test_the_process_reports_a_lost_lease(start: Start) -> None:
     run = start()
     epoch = slices.lease_take(run.pk, "first")
     assert epoch is not None
-    with closing(Driver(run.pk, epoch)) as driver:
+    with begun(run.pk, epoch) as driver:
         Run.objects.filter(pk=run.pk).update(lease_until=None)
         assert slices.lease_take(run.pk, "second") == epoch + 1
         driver.engine.advance(10**10)
         with pytest.raises(slices.LostLease):
-            driver._commit()
+            committed(driver)
     assert not RunEvent.objects.filter(run=run).exists()
 
 

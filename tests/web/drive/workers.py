@@ -3,12 +3,36 @@
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.db import connection
 
+from engine.kernel.stepwise import finished
+from kscope.runs.drive.driver import Driver
+from kscope.runs.drive.hosting.loop import Loop
 from kscope.up.processes import Call, ForkedProcess, forked
 from tests.loaders import loader
+
+
+@contextmanager
+def begun(run_id: int, epoch: int) -> Iterator[Driver]:
+    """A driver that has its engine, and has written nothing; its turns are the test's."""
+    loop = Loop()
+    driver = Driver(run_id, epoch, loop)
+    finished(driver._begin())
+    try:
+        yield driver
+    finally:
+        loop._committer.close()
+
+
+def committed(driver: Driver) -> None:
+    """Have the driver commit what its engine has recorded. Raises what comes of it."""
+    finished(driver._commit())
+    assert driver._writing is not None
+    driver._writing.result()
 
 
 class Worker:

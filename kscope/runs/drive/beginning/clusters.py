@@ -1,34 +1,37 @@
 """The simulated cluster of a run: how it is built, and what it gets from the run's record."""
 
-from collections.abc import Callable
+from collections.abc import Generator
 from typing import Any
 
 from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
+from engine.cluster.initial_objects import Created
+from engine.kernel.stepwise import finished
 from engine.objects.objects import Manifest
 from kscope.runs.contents import loaded_of
 from kscope.runs.drive.beginning.extender_client import HttpTransport
 from kscope.runs.models import ImportedRun, Run, RunEvent
 
 
-def cluster_create(run: Run, progress: Callable[[int, int], None] | None = None) -> Cluster:
-    """The cluster at the beginning of *run*. Raises ApiError for an object that is refused.
+def cluster_create(run: Run) -> Cluster:
+    """The cluster at the beginning of *run*. Raises ApiError for an object that is refused."""
+    return finished(cluster_creating(run))
 
-    *progress* is called with the number of its objects that exist, and that there will be.
-    """
+
+def cluster_creating(run: Run) -> Generator[Created, None, Cluster]:
+    """Like `cluster_create`, in steps, each of which says how far it is."""
     chosen: dict[str, Any] = {
         "feature_gates": run.feature_gates,
         "external_scheduler": run.external_scheduler,
     }
     if run.configuration is not None:
         chosen["configuration"] = run.configuration
-    cluster = Cluster.create(
+    cluster = yield from Cluster.creating(
         loaded_of(run.scenario, **chosen),
         profile=run.profile,
         seed=run.seed,
         tie_break="name" if run.tie_break == "name" else "random",
-        progress=progress,
     )
     cluster_prepare(cluster, run.pk)
     return cluster

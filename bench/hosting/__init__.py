@@ -1,0 +1,1 @@
+"""What hosting many runs in a few processes costs."""

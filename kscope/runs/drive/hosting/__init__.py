@@ -1,0 +1,7 @@
+"""A process that hosts the drivers of many runs, which take turns, and what starts such processes.
+
+loop        the runs of one thread, by when their next turn is
+ownership   one run from when it is taken until it is given back
+process     the process, which takes runs that its worker names
+fleet       the worker's end: one such process a core, and which run is given to which
+"""

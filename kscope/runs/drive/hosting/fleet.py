@@ -1,0 +1,223 @@
+"""The processes of a worker that host runs, one a core, and which run is given to which of them.
+
+A run goes to the process that had it last, whose engine may still be there, unless that is busy and
+another is not; else to the one that is least busy. Who dies is replaced, and its runs go to others at
+once: nobody else can have committed for it.
+"""
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import IO
+
+from django.conf import settings
+
+from kscope.up.processes import Call, Process, start_function
+
+CALL = Call("driver", "kscope.runs.drive.hosting.process:main")
+# A process that is that busy, in hundredths of a core, gets a run back only if all others are, too.
+BUSY = 60
+# Between two starts of a process that ends at once.
+PAUSE_SECONDS = 1.0
+MOST_REMEMBERED = 10_000
+# A lease is not renewed for longer by one that does not get on.
+SILENT_SECONDS = 5.0
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A process of the fleet, as the worker knows it."""
+
+    process: Process
+    orders: IO[bytes]
+    runs: set[int] = field(default_factory=set[int])
+    is_ready: bool = False
+    busy: int = 0
+    memory_mib: int = 0
+    heard: float = field(default_factory=time.monotonic)
+    """When it said something."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it does not get on: others may have its runs."""
+        return self.is_ready and time.monotonic() - self.heard > SILENT_SECONDS
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it takes no further runs."""
+        return self.memory_mib > settings.DRIVER_MEMORY_MIB * 9 // 10
+
+    @property
+    def load(self) -> tuple[int, int]:
+        """The lower, the sooner it gets a run."""
+        return self.busy, len(self.runs)
+
+
+class Fleet:
+    """Starts the processes, gives them runs, and replaces those that end."""
+
+    def __init__(self, size: int, gone: Callable[[int, list[int]], None]) -> None:
+        """*gone* is told the pid of a process that has ended, and which runs it had."""
+        self._size = size
+        self._gone = gone
+        self._members: list[Member] = []
+        self._last: dict[int, Member] = {}
+        """Who had a run last."""
+        self._lock = threading.RLock()
+        self.drains = False
+        """It takes no more runs, and gives back those that it has."""
+        self._ready = threading.Event()
+
+    def start(self) -> None:
+        """Begin to start the processes."""
+        for number in range(self._size):
+            threading.Thread(target=self._keep_one, name=f"fleet-{number}", daemon=True).start()
+
+    def wait_until_ready(self, seconds: float) -> bool:
+        """Whether one of the processes takes runs by then."""
+        return self._ready.wait(seconds)
+
+    def adopt(self, run_id: int) -> None:
+        """Give the run to a process, or wake it in the one that has it; nothing where all are full."""
+        with self._lock:
+            if self.drains:
+                return
+            member = self._holder(run_id) or self._chosen(run_id)
+            if member is None:
+                log.warning("run %s waits: no process has room for it", run_id)
+                return
+            member.runs.add(run_id)
+            self._note_last(run_id, member)
+            if not member.is_ready:
+                return  # it is told when it is
+        self._order(member, f"adopt {run_id}")
+
+    def drain(self) -> None:
+        """Have all processes give their runs back, and end."""
+        with self._lock:
+            self.drains = True
+            members = list(self._members)
+        for member in members:
+            self._order(member, "drain")
+
+    def stop(self, seconds: float) -> None:
+        """Drain, and wait for the ends for so long; who has not ended then is killed."""
+        self.drain()
+        deadline = time.monotonic() + seconds
+        for member in list(self._members):
+            try:
+                member.process.wait(max(deadline - time.monotonic(), 0.0))
+            except subprocess.TimeoutExpired:
+                member.process.send_signal(signal.SIGKILL)
+
+    def describe(self) -> list[dict[str, object]]:
+        """The processes, for those who ask what this worker does."""
+        with self._lock:
+            return [
+                {
+                    "pid": one.process.pid,
+                    "busy_percent": one.busy,
+                    "memory_mib": one.memory_mib,
+                    "runs": sorted(one.runs),
+                }
+                for one in self._members
+            ]
+
+    # Choosing
+
+    def _holder(self, run_id: int) -> Member | None:
+        holder = next((one for one in self._members if run_id in one.runs), None)
+        if holder is not None and holder.is_silent:
+            holder.runs.discard(run_id)
+            return None
+        return holder
+
+    def _chosen(self, run_id: int) -> Member | None:
+        roomy = [one for one in self._members if not (one.is_full or one.is_silent)]
+        least = min(roomy, key=lambda one: one.load, default=None)
+        last = self._last.get(run_id)
+        if last in roomy and (last.busy < BUSY or (least and least.busy >= BUSY)):
+            return last
+        return least
+
+    def _note_last(self, run_id: int, member: Member) -> None:
+        self._last.pop(run_id, None)
+        self._last[run_id] = member
+        while len(self._last) > MOST_REMEMBERED:
+            del self._last[next(iter(self._last))]
+
+    def _order(self, member: Member, line: str) -> None:
+        with contextlib.suppress(OSError):  # it has ended; who keeps it finds that out
+            member.orders.write(f"{line}\n".encode())
+            member.orders.flush()
+
+    # Keeping one, in a thread of its own
+
+    def _keep_one(self) -> None:
+        while not self.drains:
+            began = time.monotonic()
+            member, answers = _started()
+            with self._lock:
+                self._members.append(member)
+                drains = self.drains
+            if drains:
+                self._order(member, "drain")
+            with answers:
+                for line in answers:
+                    self._hear(member, line.decode().split())
+            code = member.process.wait()
+            with self._lock:
+                self._members.remove(member)
+                runs = sorted(member.runs)
+                self._last = {run: last for run, last in self._last.items() if last is not member}
+            with contextlib.suppress(OSError):
+                member.orders.close()
+            if not self.drains:
+                log.error("a process that hosts runs ended, with status %s", code)
+                self._gone(member.process.pid, runs)
+                time.sleep(max(0.0, PAUSE_SECONDS - (time.monotonic() - began)))
+
+    def _hear(self, member: Member, words: list[str]) -> None:
+        match words:
+            case ["ready"]:
+                with self._lock:
+                    member.is_ready, member.heard = True, time.monotonic()
+                    waiting = sorted(member.runs)
+                for run_id in waiting:
+                    self._order(member, f"adopt {run_id}")
+                self._ready.set()
+            case ["left", run_id, _]:
+                with self._lock:
+                    member.runs.discard(int(run_id))
+            case ["busy", share, memory]:
+                member.busy, member.memory_mib = int(share), int(memory)
+                member.heard = time.monotonic()
+            case _:
+                log.warning("a process that hosts runs said %s", words)
+
+
+def _started() -> tuple[Member, IO[bytes]]:
+    orders, answers = os.pipe(), os.pipe()
+    process = start_function(CALL, stdin=orders[0], stdout=answers[1])
+    os.close(orders[0])
+    os.close(answers[1])
+    return Member(process, os.fdopen(orders[1], "wb")), os.fdopen(answers[0], "rb")
+
+
+fleet: Fleet | None = None
+"""Of this worker."""
+
+
+def begin(size: int, gone: Callable[[int, list[int]], None]) -> Fleet:
+    """Make the fleet of this worker, and have it started; for *gone* see Fleet."""
+    global fleet
+    fleet = Fleet(size, gone)
+    fleet.start()
+    return fleet
