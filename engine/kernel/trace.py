@@ -34,9 +34,14 @@ Places = Mapping[str, Sequence[Place]]
 Kind = TypeVar("Kind")
 
 
+def minor_of(version: str) -> int:
+    """34 of "v1.34", and of "v1.34.9"."""
+    return int(version.split(".")[1])
+
+
 def place_of(places: Places, step: str, version: str) -> Place:
     """Where *version*, such as "v1.34", does *step*. Raises KeyError for a step that has no place."""
-    minor = int(version.removeprefix("v1."))
+    minor = minor_of(version)
     found = places[step][0]
     for place in places[step]:
         if place.since <= minor:

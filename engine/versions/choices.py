@@ -9,11 +9,12 @@ from functools import cache
 from typing import Final
 
 from engine.framework import names
+from engine.kernel.trace import minor_of
 from engine.versions.kubernetes_version import KubernetesVersion
 from engine.versions.registry import DEFAULT, VERSIONS
 
 # "v1.34.1", and what vendors add: "v1.34.1-gke.3900".
-_MINOR: Final = re.compile(r"v1\.(\d{1,4})(?:\D|$)", re.ASCII)
+_RELEASE: Final = re.compile(r"v1\.(\d{1,4})(?:\.(\d{1,4}))?(?:\D|$)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +45,24 @@ def proposed_version(kubelets: Iterable[str]) -> str:
     """The version for a cluster whose nodes have *kubelets* of these versions: "v1.34.1".
 
     No kubelet is newer than the API server, so the newest one counts, and of the versions that are
-    simulated the nearest; the default where no kubelet has a version.
+    simulated the nearest; the default where no kubelet has a version. Of the patch releases of a
+    minor release the newest one that is no newer counts, or else the oldest.
     """
-    minors = [int(match[1]) for each in kubelets if (match := _MINOR.match(each))]
-    if not minors:
+    releases = [
+        (int(match[1]), _patch(match[2])) for each in kubelets if (match := _RELEASE.match(each))
+    ]
+    if not releases:
         return DEFAULT.name
-    newest = max(minors)
-    return min(VERSIONS, key=lambda name: abs(_minor(name) - newest))
+    newest = max(releases)
+    minor = min((minor_of(name) for name in VERSIONS), key=lambda one: abs(one - newest[0]))
+    alike = [each for each in VERSIONS.values() if minor_of(each.name) == minor]
+    older = [each for each in alike if (minor, each.since_patch) <= newest]
+    return (older[0] if older else alike[-1]).name
 
 
-def _minor(name: str) -> int:
-    match = _MINOR.match(name)
-    assert match is not None, f"{name} is no version"
-    return int(match[1])
+def _patch(text: str | None) -> int:
+    """The number of a patch release; of "v1.34" without one the newest is meant."""
+    return 10_000 if text is None else int(text)
 
 
 def _gates(version: KubernetesVersion) -> Mapping[str, bool]:

@@ -37,6 +37,8 @@ class KubernetesVersion:
     name: str
     summary: str
     """What the version stands for, in one sentence for those who choose one."""
+    since_patch: int = 0
+    """The first patch release of its minor release that it stands for."""
     formats: tuple[str, ...]
     """The formats of a scheduler's configuration that this version reads."""
     feature_gates: Mapping[str, FeatureGate] = field(default_factory=dict[str, FeatureGate])
@@ -76,6 +78,8 @@ class KubernetesVersion:
 
         Raises TypeError for a field or a rule that does not exist.
         """
+        # A new version stands for all of its patch releases, unless it says otherwise.
+        changed = {"since_patch": 0, **changed}
         version = replace(
             self, **{name: _changed(getattr(self, name, None), to) for name, to in changed.items()}
         )

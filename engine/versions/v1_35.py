@@ -6,11 +6,11 @@ Upstream: v1.35 pkg/scheduler/apis/config/v1/default_plugins.go.
 from engine.framework import names
 from engine.versions.default_plugins import InTreePlugin
 from engine.versions.gates import OFF, ON
-from engine.versions.v1_34 import V1_34
+from engine.versions.v1_34_9 import V1_34_9
 
 _DEVICES = ("preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind")
 
-V1_35 = V1_34.but(
+V1_35 = V1_34_9.but(
     name="v1.35",
     summary="Devices are allocated to resource claims; pods are nominated to the node they are about to be bound to.",
     feature_gates={
@@ -28,8 +28,8 @@ V1_35 = V1_34.but(
         "MutableCSINodeAllocatableCount": ON,
         "VolumeLimitScaling": OFF,
     },
-    plugins=V1_34.plugins.with_plugin(InTreePlugin(names.DYNAMIC_RESOURCES, 2, _DEVICES)),
-    settings={names.TAINT_TOLERATION: {"names_taint": False}, names.DYNAMIC_RESOURCES: {}},
+    plugins=V1_34_9.plugins.with_plugin(InTreePlugin(names.DYNAMIC_RESOURCES, 2, _DEVICES)),
+    settings={names.DYNAMIC_RESOURCES: {}},
     cycle={
         "decides_with_nomination": False,
         "evicts_last_victim_alone": True,

@@ -348,12 +348,12 @@ def _asker(visitor: Visitor, request: Request) -> str:
 
 
 def version_info(profile: str) -> dict[str, str]:
-    """What `kubectl version` shows of the server of a run that follows *profile* ("v1.36")."""
-    major, _, minor = profile.removeprefix("v").partition(".")
+    """What `kubectl version` shows of the server of a run that follows *profile* ("v1.34.9")."""
+    major, minor, *patch = profile.removeprefix("v").split(".")
     return {
         "major": major,
         "minor": minor,
-        "gitVersion": f"v{major}.{minor}.0-kscope",
+        "gitVersion": f"v{major}.{minor}.{patch[0] if patch else 0}-kscope",
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

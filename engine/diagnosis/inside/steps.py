@@ -19,6 +19,7 @@ from engine.diagnosis.inside.kubelet import KubeletSteps
 from engine.diagnosis.inside.made import Made
 from engine.diagnosis.inside.trace import VolumeEntry, VolumesTrace
 from engine.diagnosis.inside.upstream import OPERATIONS as KUBELET_OPERATIONS
+from engine.kernel.trace import minor_of
 from engine.kubelet.volume_manager.trace_steps.rounds import OperationEnded, Round
 from engine.storage.binding.trace_steps import VolumesAssumed, VolumesLooked, VolumesWritten
 
@@ -63,7 +64,7 @@ def inside_volumes(trace: VolumesTrace, version: str) -> VolumesInside:
     """The answer made of *trace* in a run of *version*, such as "v1.36"."""
     maker = _Steps(trace, Made(version))
     steps = maker.all()
-    minor = int(version.removeprefix("v1."))
+    minor = minor_of(version)
     trees = (
         Tree(
             function,

@@ -15,6 +15,7 @@ from typing import Any, Final, cast
 
 import orjson
 
+from engine.kernel.trace import minor_of
 from engine.objects.openapi.removed import REMOVED
 
 Schema = dict[str, Any]
@@ -59,11 +60,6 @@ def field_names(version: str) -> dict[str, frozenset[str]]:
         sys.intern(name): frozenset(map(sys.intern, schema.get("properties") or ()))
         for name, schema in known.items()
     }
-
-
-def minor_of(version: str) -> int:
-    """20 of "v1.20"."""
-    return int(version.rpartition(".")[2])
 
 
 @cache

@@ -6,6 +6,7 @@ minute, whole: with its kubelets, controllers and evictions.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -118,6 +119,24 @@ def test_features_decide_as_in_kube_scheduler_1_36(path: Path) -> None:
 @pytest.mark.parametrize("path", _scenarios("v1.34"))
 def test_decisions_are_those_of_kube_scheduler_1_34(path: Path) -> None:
     _check(path, "v1.34")
+
+
+_TAINT = re.compile(r"untolerated taint \{[^}]*\}")
+
+
+@pytest.mark.parametrize("path", _scenarios("v1.34"))
+def test_v1_34_9_words_taints_otherwise(path: Path) -> None:
+    expected = json.loads(path.with_suffix(".json").read_text())
+    (actual,) = _decided(path, "v1.34.9", True)
+    attempts = {(one["pod"], one["attempt"]): one for one in actual["attempts"]}
+    assert len(attempts) == len(expected["attempts"])
+    for wanted in expected["attempts"]:
+        key = wanted["pod"], wanted["attempt"]
+        got = attempts[key]
+        for field in ("result", "node", "volumes", "preemption"):
+            assert _comparable(got, field) == _comparable(wanted, field), (key, field)
+        said = _TAINT.sub("untolerated taint(s)", json.dumps(_filters(wanted)))
+        assert json.dumps(_filters(got)) == said, key
 
 
 @pytest.mark.parametrize("path", _scenarios("v1.34"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.kernel.trace import Place, Places
+from engine.kernel.trace import Place, Places, minor_of
 
 _OLD, _CORE = "scheduler.go", "core/generic_scheduler.go"
 _ONE, _RUNTIME = "schedule_one.go", "framework/runtime/framework.go"
@@ -179,5 +179,5 @@ _CALLERS: Mapping[str, Sequence[tuple[int, Way]]] = {
 
 def callers(phase: str, version: str) -> Way:
     """The functions that have called the one of *phase* in *version*, the outermost first."""
-    minor = int(version.removeprefix("v1."))
+    minor = minor_of(version)
     return [way for since, way in _CALLERS[phase] if since <= minor][-1]
