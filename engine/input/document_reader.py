@@ -119,6 +119,8 @@ class DocumentReader:
             self.lessons.document(manifest, spot.origin, report)
         elif is_configuration(manifest):
             self._configuration(manifest, (), spot.origin, report)
+        elif version := _server_version(manifest):
+            self.result.server_version = version
         elif why := foreign_reason(spot.file, manifest):
             self._skip(spot, why)
         elif spot.is_found and kind is None and isinstance(items := manifest.get("items"), list):
@@ -238,6 +240,15 @@ def _is_typed(item: Any, spot: Spot) -> bool:
         return False
     found = cast("Manifest", item)
     return not spot.is_found or ("apiVersion" in found and found["kind"] not in DISCOVERY)
+
+
+def _server_version(manifest: Manifest) -> str:
+    """What the API server says in `kubectl version`, or in the file of a bundle about that."""
+    if "kind" in manifest:
+        return ""
+    told: Any = manifest.get("serverVersion") or manifest.get("info")
+    version = cast("Manifest", told).get("gitVersion") if isinstance(told, dict) else None
+    return version if isinstance(version, str) else ""
 
 
 def _is_snapshot(manifest: Manifest) -> bool:

@@ -12,10 +12,9 @@ from engine.input.assumed.questions import Question
 from engine.input.formats.collection import Collection
 from engine.input.header.expectations import Expectation
 from engine.input.sources.foreign import Skipped
+from engine.input.sources.versions import versions_told
 from engine.kernel.sentences import enumerated, say
 from engine.objects.documents import Path, show_path
-from engine.objects.manifest_parts import section
-from engine.objects.objects import Node
 from engine.objects.unmodelled import LeftOut
 from engine.objects.values.shown import shown
 
@@ -181,6 +180,8 @@ class LoadResult:
     skipped: list[Skipped] = field(default_factory=list[Skipped])
     # How a cluster was read, where `kscope collect` has written the files.
     collection: Collection | None = None
+    # As `kubectl version` printed it.
+    server_version: str = ""
     # What files, folders and archives were recognised as, by their names.
     sources: dict[str, str] = field(default_factory=dict[str, str])
     # Objects that stand in the place of some that the files name and do not hold.
@@ -226,15 +227,13 @@ class LoadResult:
             "left_out": [
                 {**one.to_dict(), "is_evidence": one.is_evidence} for one in self.left_out
             ],
-            "kubelets": self._kubelets,
+            "versions": list(versions_told(self.manifests, self.served).versions),
         }
 
     @property
-    def _kubelets(self) -> list[str]:
-        """The versions of the kubelets, each once."""
-        nodes = [each for each in self.manifests if each["kind"] == Node.KIND]
-        told = (section(each, "status", "nodeInfo").get("kubeletVersion") for each in nodes)
-        return sorted({str(each) for each in told if each})
+    def served(self) -> str:
+        """What the API server said of its version: in a collection, or in what kubectl printed."""
+        return self.server_version or (self.collection.server_version if self.collection else "")
 
     @property
     def aside_counts(self) -> dict[str, int]:

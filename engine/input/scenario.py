@@ -124,6 +124,8 @@ class Loaded(Protocol):
     def instant(self) -> str: ...
     @property
     def was_stored(self) -> bool: ...
+    @property
+    def served(self) -> str: ...
 
 
 class Kept(Protocol):
@@ -164,6 +166,8 @@ class Scenario:
     budget: Mapping[str, int] = field(default_factory=dict[str, int])
     # What clocks show when it begins, in whole seconds of UTC; "" for units.EPOCH.
     instant: str = ""
+    # What the API server said of its version, as `kubectl version` prints it; "" where nobody asked.
+    served: str = ""
     # How it is told: topic, tags, select, answer, proof; see header/telling.py. No run depends on it.
     told: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -187,7 +191,7 @@ class Scenario:
             {**header, "name": header.get("name") or name, "source": source}
             | {"objects": result.manifests, "configuration": result.configuration}
             | {"not_modelled": result.not_modelled, "instant": instant}
-            | {"outside": Outside.kept(_telling(result))}
+            | {"outside": Outside.kept(_telling(result)), "served": result.served}
         )
 
     @property
@@ -217,6 +221,7 @@ class Scenario:
             **({"feature_gates": dict(self.feature_gates)} if self.feature_gates else {}),
             **({"external_scheduler": True} if self.external_scheduler else {}),
             **({"instant": self.instant} if self.instant else {}),
+            **({"served": self.served} if self.served else {}),
             **({"told": dict(self.told)} if self.told else {}),
         }
 

@@ -41,15 +41,15 @@ def version_choices() -> tuple[VersionChoice, ...]:
     )
 
 
-def proposed_version(kubelets: Iterable[str]) -> str:
-    """The version for a cluster whose nodes have *kubelets* of these versions: "v1.34.1".
+def proposed_version(told: Iterable[str]) -> str:
+    """The version for a cluster that has *told* of these versions: "v1.34.1".
 
     No kubelet is newer than the API server, so the newest one counts, and of the versions that are
-    simulated the nearest; the default where no kubelet has a version. Of the patch releases of a
+    simulated the nearest; the default where none is told. Of the patch releases of a
     minor release the newest one that is no newer counts, or else the oldest.
     """
     releases = [
-        (int(match[1]), _patch(match[2])) for each in kubelets if (match := _RELEASE.match(each))
+        (int(match[1]), _patch(match[2])) for each in told if (match := _RELEASE.match(each))
     ]
     if not releases:
         return DEFAULT.name
@@ -58,6 +58,12 @@ def proposed_version(kubelets: Iterable[str]) -> str:
     alike = [each for each in VERSIONS.values() if minor_of(each.name) == minor]
     older = [each for each in alike if (minor, each.since_patch) <= newest]
     return (older[0] if older else alike[-1]).name
+
+
+def minor_told(version: str) -> int | None:
+    """34 of "v1.34.1-gke.3900"; None of what is no version."""
+    match = _RELEASE.match(version)
+    return int(match[1]) if match else None
 
 
 def _patch(text: str | None) -> int:

@@ -291,9 +291,10 @@ def _is_untouched(run: Run) -> bool:
 
 
 def _proposed_version(scenario: Scenario) -> str:
-    """The version that the kubelets of a cluster that was brought suggest, else the default."""
-    kubelets: list[str] = (scenario.report or {}).get("kubelets", []) if scenario.as_brought else []
-    return proposed_version(kubelets)
+    """The version that the files of a cluster that was brought tell, else the default."""
+    report = scenario.report or {} if scenario.as_brought else {}
+    # Reports of older versions have those of kubelets alone.
+    return proposed_version(report.get("versions") or report.get("kubelets") or ())
 
 
 def _gates_of(profile: str, gates: Mapping[str, bool]) -> dict[str, bool]:

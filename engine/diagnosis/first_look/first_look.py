@@ -6,7 +6,7 @@ files ──▶ Evidence ──▶ what was read, what is assumed ─┐
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,10 +20,11 @@ from engine.diagnosis.triage.deciding import deciding_on
 from engine.diagnosis.triage.report import Group, Triage
 from engine.diagnosis.triage.triage import triage
 from engine.input.scenario import Scenario
+from engine.input.sources.versions import Told
 from engine.kernel.sentences import NOTHING, Sentence, enumerated, grouped, say, say_count, together
+from engine.kernel.trace import minor_of
 from engine.objects.kinds import entity_id
-from engine.objects.manifest_parts import section
-from engine.versions.choices import proposed_version
+from engine.versions.choices import minor_told, proposed_version
 
 # What people ask about first; all other kinds come after these, by name.
 _FIRST: Final = (
@@ -155,41 +156,56 @@ def _cause(group: Group) -> dict[str, Any]:
 
 
 def _version(profile: str, scenario: Scenario, evidence: Evidence) -> Version:
-    told = Counter(
-        str(version)
-        for node in evidence.all("Node")
-        if (version := section(node, "status", "nodeInfo").get("kubeletVersion"))
-    )
-    proposed = scenario.profile or proposed_version(told)
-    is_known = any(_is_of(proposed, each) for each in told)
+    told = evidence.versions_told(scenario.served)
+    proposed = scenario.profile or proposed_version(told.versions)
+    is_known = any(minor_of(proposed) == minor_told(each) for each in told.versions)
     nearest = say("Of the versions that kscope knows {version} is the nearest.", version=proposed)
-    needs_word = bool(told) and not scenario.profile and not is_known
+    needs_word = bool(told.versions) and not scenario.profile and not is_known
     because = _because(scenario.profile, told)
     return Version(profile, proposed, together(because, nearest) if needs_word else because)
 
 
-def _is_of(version: str, kubelet: str) -> bool:
-    """Whether a kubelet is of that version: "v1.34.2" of "v1.34"."""
-    return kubelet.removeprefix(version)[:1] in ("", ".", "-", "+") and kubelet.startswith(version)
-
-
-def _because(chosen: str, told: Counter[str]) -> Sentence:
+def _because(chosen: str, told: Told) -> Sentence:
     if chosen:
         return say("The files ask for {version}.", version=chosen)
-    if not told:
-        return say("No node says which kubelet it has, so the newest version is followed.")
-    if len(told) == 1:
-        ((version, number),) = told.items()
+    versions = told.versions
+    parts = enumerated(
+        [
+            version if len(versions) == 1 else f"{grouped(number)} {version}"
+            for version, number in sorted(versions.items())
+        ]
+    )
+    match told.source:
+        case "scheduler":
+            return say("The image of kube-scheduler is of {version}.", version=parts)
+        case "server":
+            return say("The API server said that it is {version}.", version=parts)
+        case "control-plane":
+            return say(
+                "The kubelets of the control plane say {version}: that its scheduler is of the "
+                "same is a guess.",
+                version=parts,
+            )
+        case "kubelets":
+            return _of_kubelets(versions, parts)
+        case _:
+            return say(
+                "No file says of which version the cluster is, so the newest one is followed."
+            )
+
+
+def _of_kubelets(versions: Mapping[str, int], parts: str) -> Sentence:
+    if len(versions) == 1:
+        ((version, number),) = versions.items()
         return say_count(
-            "The kubelet says {version}.",
-            "All {count} kubelets say {version}.",
+            "The kubelet says {version}: that the scheduler is of the same is a guess.",
+            "All {count} kubelets say {version}: that the scheduler is of the same is a guess.",
             number,
             version=version,
             count=grouped(number),
         )
-    parts = enumerated([f"{grouped(number)} {version}" for version, number in sorted(told.items())])
     return say(
-        "The kubelets say {versions}: the newest counts, because no kubelet is newer "
-        "than its API server.",
+        "The kubelets say {versions}: the newest counts, because no kubelet is newer than its API "
+        "server. That the scheduler is of the same is a guess.",
         versions=parts,
     )

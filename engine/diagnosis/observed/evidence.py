@@ -16,6 +16,7 @@ from engine.input.assumed.placeholder import placeholder_sentence
 from engine.input.assumed.questions import Question, questions_of
 from engine.input.instants import is_time, moment, newest_of
 from engine.input.load_result import LoadResult
+from engine.input.sources.versions import Told, versions_told
 from engine.kernel.sentences import Sentence, say, verbatim
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
@@ -188,12 +189,9 @@ class Evidence:
         events = sum(map(len, self._events.values()))
         return dict(sorted((counts | ({"Event": events} if events else {})).items()))
 
-    @property
-    def kubelet_versions(self) -> list[str]:
-        """The versions of the nodes' kubelets, each once: "v1.34.1"."""
-        told = [section(each, "status", "nodeInfo") for each in self.all("Node")]
-        found = [str(each["kubeletVersion"]) for each in told if each.get("kubeletVersion")]
-        return list(dict.fromkeys(found))
+    def versions_told(self, served: str) -> Told:
+        """Which versions of Kubernetes the files tell; *served*: what the API server said."""
+        return versions_told((*self.all("Pod"), *self.all("Node")), served)
 
     @property
     def has_events(self) -> bool:

@@ -27,8 +27,6 @@ def standing(loaded: LoadResult, profile: str | None, *, at: str) -> Standing:
     """
     scenario = Scenario.from_load(loaded, name="files", at=at)
     evidence = Evidence.of(loaded)
-    # The scheduler is as old as the API server; kubelets may be older.
-    read = loaded.collection
-    versions = [read.server_version] if read and read.server_version else evidence.kubelet_versions
-    name = profile or scenario.profile or proposed_version(versions)
+    told = evidence.versions_told(scenario.served)
+    name = profile or scenario.profile or proposed_version(told.versions)
     return Standing(Cluster.create(scenario, profile=name), evidence)

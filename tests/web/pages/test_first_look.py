@@ -121,7 +121,7 @@ def test_the_kubelets_propose_the_version(client: Client, brought: Run) -> None:
     assert look_at(client, brought)["version"] == {
         "profile": "v1.20",
         "proposed": "v1.20",
-        "because": "The kubelet says v1.20.15.",
+        "because": "The kubelet says v1.20.15: that the scheduler is of the same is a guess.",
     }
 
 

@@ -15,6 +15,7 @@ from engine.cluster.commands import Command
 from engine.input.cleaning import clean
 from engine.input.load_result import LoadResult
 from engine.input.scenario import Scenario
+from engine.input.sources.versions import versions_told
 from engine.kernel.errors import SimError
 from engine.objects.kinds import entity_id
 from engine.objects.objects import ApiObject, Manifest, Pod
@@ -38,9 +39,8 @@ class Mirror:
     def of(cls, loaded: LoadResult, profile: str | None) -> Mirror:
         """The mirror of what was read. Raises SimError or ValueError where none can be made."""
         scenario = replace(Scenario.from_load(loaded, name="follow"), external_scheduler=True)
-        read = loaded.collection
-        versions = [read.server_version] if read and read.server_version else []
-        name = profile or scenario.profile or proposed_version(versions)
+        told = versions_told(loaded.manifests, scenario.served)
+        name = profile or scenario.profile or proposed_version(told.versions)
         return cls(Cluster.create(scenario, profile=name))
 
     def pod(self, key: str) -> Pod | None:

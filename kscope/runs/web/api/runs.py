@@ -125,7 +125,7 @@ class NewRun(Body):
     """What a run is made of."""
 
     scenario = ReadableScenario(queryset=Scenario.objects.all())
-    profile = _profile("the scenario's, else that of its kubelets, else the newest")
+    profile = _profile("the scenario's, else the one that its files tell, else the newest")
     feature_gates = _feature_gates("default: the scenario's")
     external_scheduler = serializers.BooleanField(
         required=False,

@@ -91,8 +91,8 @@ class IntakeReport(TypedDict):
     """the first 500"""
     placeholder_count: int
     questions: list[OpenQuestion]
-    kubelets: NotRequired[list[str]]
-    """the versions of the kubelets, each once"""
+    versions: NotRequired[list[str]]
+    """the versions of Kubernetes that the files tell, each once"""
 
 
 class ListedScenario(TypedDict):

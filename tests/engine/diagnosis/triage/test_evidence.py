@@ -9,7 +9,7 @@ from engine.input.loader import load_files
 from engine.versions.choices import proposed_version
 from tests.builders.nodes import node
 from tests.builders.pods import pod
-from tests.engine.diagnosis.triage.clusters import ELEVEN, NOON, event, placed
+from tests.engine.diagnosis.triage.clusters import ELEVEN, NOON, event
 
 Manifest = dict[str, Any]
 
@@ -102,8 +102,24 @@ def test_newest_kubelet_proposes_the_version(kubelets: list[str], version: str) 
     assert proposed_version(kubelets) == version
 
 
-def test_versions_of_kubelets_are_reported_once() -> None:
-    nodes = [node(name) for name in ("n1", "n2")]
-    for each in nodes:
-        each["status"]["nodeInfo"] = {"kubeletVersion": "v1.34.1"}
-    assert Evidence([*nodes, placed(pod("a"))]).kubelet_versions == ["v1.34.1"]
+def told(*objects: dict[str, Any], served: str = "") -> tuple[str, list[str]]:
+    found = Evidence(objects).versions_told(served)
+    return found.source, list(found.versions)
+
+
+def with_kubelet(name: str, version: str, **labels: str) -> dict[str, Any]:
+    found = node(name, labels=labels)
+    found["status"]["nodeInfo"] = {"kubeletVersion": version}
+    return found
+
+
+def test_the_version_is_told_by_who_knows_best() -> None:
+    master = with_kubelet("m", "v1.34.2", **{"node-role.kubernetes.io/control-plane": ""})
+    nodes = [with_kubelet("a", "v1.34.1"), with_kubelet("b", "v1.34.1"), master]
+    scheduler = pod("s")
+    scheduler["spec"]["containers"][0]["image"] = "registry.k8s.io/kube-scheduler:v1.34.9"
+    assert told() == ("", [])
+    assert told(*nodes[:2]) == ("kubelets", ["v1.34.1"])
+    assert told(*nodes) == ("control-plane", ["v1.34.2"])
+    assert told(*nodes, served="v1.34.3") == ("server", ["v1.34.3"])
+    assert told(*nodes, scheduler, served="v1.34.3") == ("scheduler", ["v1.34.9"])

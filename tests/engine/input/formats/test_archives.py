@@ -10,6 +10,7 @@ import pytest
 
 from engine.input.load_result import LoadResult
 from engine.input.loader import load_files, load_paths
+from engine.input.scenario import Scenario
 from engine.input.sources.archives import ArchiveError, ArchiveLimits, members
 
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
@@ -158,6 +159,22 @@ def test_bare_lists_are_what_files_are_called() -> None:
     pods = b'{"metadata": {}, "items": [{"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}}]}'
     files = {"cluster-resources/nodes.json": NODE, "cluster-resources/pods/a.json": pods}
     assert kinds(load_files([("bundle.zip", zip_of(files))])) == ["Node", "Pod"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b'{"info": {"major": "1", "minor": "34", "gitVersion": "v1.34.2"}, "string": "v1.34.2"}',
+        b'{"clientVersion": {"gitVersion": "v1.36.0"}, "serverVersion": {"gitVersion": "v1.34.2"}}',
+    ],
+    ids=["troubleshoot", "kubectl version"],
+)
+def test_the_version_of_the_server_is_read(said: bytes) -> None:
+    files = {"cluster-resources/nodes.json": NODE, "cluster-info/cluster_version.json": said}
+    loaded = load_files([("bundle.zip", zip_of(files))])
+    assert kinds(loaded) == ["Node"]
+    assert loaded.to_report()["versions"] == ["v1.34.2"]
+    assert Scenario.from_load(loaded, name="bundle").served == "v1.34.2"
 
 
 def test_other_bundles_are_recognised(tmp_path: Path) -> None:
