@@ -52,6 +52,8 @@ SETTINGS = {
     "max_connections": "120",
     "shared_buffers": "128MB",
     "max_wal_size": "2GB",
+    # Rows that are written again and again leave room, which is to be found soon.
+    "autovacuum_naptime": "10s",
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "log_min_messages": "warning",
