@@ -19,7 +19,7 @@ from engine.diagnosis.triage.after_play import Observed, observed_after_play, un
 from engine.diagnosis.why import ASKED, explain_in_steps
 from engine.kernel.garbage import collector_paused
 from engine.scheduler.cycle.score_columns import ScoreColumns
-from kscope.runs.aside.kept import answered, engine_kept
+from kscope.runs.aside.kept import answered, answered_whole, engine_kept
 from kscope.runs.drive.replay import (
     engine_at_head,
     engine_at_seq,
@@ -121,22 +121,22 @@ def _evidence_made_again(run: Run, attempt: SchedulingAttempt, start: int) -> di
 
 
 def attempt_evidence_by_id(attempt_id: int) -> dict[str, Any]:
-    """See attempt_evidence."""
-    return attempt_evidence(SchedulingAttempt.objects.get(pk=attempt_id))
+    """See attempt_evidence. An answer that is kept is given again."""
+    attempt = SchedulingAttempt.objects.get(pk=attempt_id)
+    run, question = Run.described().get(pk=attempt.run_id), ("evidence", attempt.pk)
+    return answered_whole(run, attempt.seq, question, lambda: attempt_evidence(attempt))
 
 
 def diagnosis_by_id(run_id: int, kind: str, key: str, seq: int | None) -> dict[str, Any]:
     """See diagnosis. An answer that is kept is given again."""
     run = Run.described().get(pk=run_id)
 
-    def make() -> Iterator[dict[str, Any]]:
-        stands = _is_as_brought(run, seq)
-        yield (
-            _answered_as_it_stands(run, kind, key) if stands else diagnosis(run, kind, key, seq=seq)
-        )
+    def make() -> dict[str, Any]:
+        if _is_as_brought(run, seq):
+            return _answered_as_it_stands(run, kind, key)
+        return diagnosis(run, kind, key, seq=seq)
 
-    [answer] = answered(run, seq, ("why", kind, key), make)
-    return answer
+    return answered_whole(run, seq, ("why", kind, key), make)
 
 
 def diagnosis_parts_by_id(

@@ -15,6 +15,7 @@ from engine.objects.objects import (
 from engine.objects.phases import claim_class
 from engine.storage.matching.candidates import candidates_for, claimants_dict, claimants_of
 from engine.storage.matching.index import VolumeIndex
+from kscope.runs.aside.kept import answered_whole
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
@@ -24,8 +25,11 @@ Obj = TypeVar("Obj", bound=ApiObject)
 
 
 def claim_candidates_by_id(run_id: int, claim: str, seq: int | None, node: str) -> dict[str, Any]:
-    """See claim_candidates."""
-    return claim_candidates(Run.described().get(pk=run_id), claim, seq=seq, node=node)
+    """See claim_candidates. An answer that is kept is given again."""
+    run, question = Run.described().get(pk=run_id), ("candidates", claim, node)
+    return answered_whole(
+        run, seq, question, lambda: claim_candidates(run, claim, seq=seq, node=node)
+    )
 
 
 def claim_candidates(run: Run, claim: str, *, seq: int | None, node: str = "") -> dict[str, Any]:
@@ -57,8 +61,9 @@ def claim_candidates(run: Run, claim: str, *, seq: int | None, node: str = "") -
 
 
 def volume_claimants_by_id(run_id: int, volume: str, seq: int | None) -> dict[str, Any]:
-    """See volume_claimants."""
-    return volume_claimants(Run.described().get(pk=run_id), volume, seq=seq)
+    """See volume_claimants. An answer that is kept is given again."""
+    run, question = Run.described().get(pk=run_id), ("claimants", volume)
+    return answered_whole(run, seq, question, lambda: volume_claimants(run, volume, seq=seq))
 
 
 def volume_claimants(run: Run, volume: str, *, seq: int | None) -> dict[str, Any]:

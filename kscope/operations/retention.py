@@ -5,7 +5,7 @@ Three things, each with an age in days since a worker last had the run:
 - runs are deleted as a whole, with all that they recorded;
 - checkpoints and keyframes of runs are thinned out: the first, the last and one every SPACING
   events stay, so that seeking stays quick;
-- the stored evidence of scheduling attempts is dropped: it is computed again when a page asks for it,
+- the stored evidence of scheduling attempts is dropped, with kept answers: it is computed again when a page asks for it,
   so it stays where this version of the engine could not do that.
 
 A run that a worker holds, that plays or has something waiting, or that is marked as kept is never
@@ -25,7 +25,7 @@ from engine.cluster.source import fingerprint
 from kscope.runs import leases, services
 from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.history.keyframes import chunks_forget
-from kscope.runs.models import Checkpoint, Keyframe, Run
+from kscope.runs.models import Checkpoint, KeptAnswer, Keyframe, Run
 
 SPACING = 50_000  # events between two checkpoints, or keyframes, that stay
 log = logging.getLogger(__name__)
@@ -155,6 +155,7 @@ def retention_apply(policy: Policy) -> Plan:
             run = _locked(item.run, policy.drop_evidence_days)
             if run is not None:
                 _execute(_EMPTY, run.pk)
+                KeptAnswer.objects.filter(run_id=run.pk).delete()
                 done.emptied.append(item)
     for what in ("deleted", "thinned", "emptied"):
         for item in getattr(done, what):

@@ -608,8 +608,8 @@ class Checkpoint(models.Model):
 class Keyframe(models.Model):
     """The view state after event *seq*, as levels of chunks: see kscope/runs/history.
 
-    `levels` are [digest, number of entities] of each, the lowest first. `samples` are those of the
-    events since the keyframe before, once somebody has asked for them (history/series.py).
+    `levels` are [digest, number of entities] of each, the lowest first. `samples` is what
+    was counted of the events since the keyframe before, once somebody has asked (history/series.py).
     """
 
     pk = models.CompositePrimaryKey("run_id", "seq")

@@ -15,6 +15,7 @@ from engine.diagnosis.inside.what_if import what_if
 from engine.kernel.trace import Trace
 from engine.objects.objects import Pod
 from engine.scheduler.cycle.inside.answer import cycle_inside
+from kscope.runs.aside.kept import answered_whole
 from kscope.runs.drive.replay import engine_at_seq, replay_refused
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
@@ -41,12 +42,18 @@ class _Began:
 def cycle_by_id(run_id: int, cycle: int | None, pod: str, seq: int | None) -> dict[str, Any]:
     """The inside of scheduling cycle *cycle*, or of the pod's newest cycle up to event *seq*.
 
-    Raises ApplicationError: 404 for a cycle that there is not, 409 for one that several schedulers
+    An answer that is kept is given again. Raises ApplicationError: 404 for a cycle that there is not, 409 for one that several schedulers
     have, and for a run that cannot be played again.
     """
-    run = Run.objects.select_related("scenario").get(pk=run_id)
+    run = Run.described().get(pk=run_id)
     if seq is not None:
         check_seq(run, seq, first=1)
+    # The head says how far the cycle has come.
+    question = "cycle", cycle, pod, seq
+    return answered_whole(run, None, question, lambda: _cycle(run, cycle, pod, seq))
+
+
+def _cycle(run: Run, cycle: int | None, pod: str, seq: int | None) -> dict[str, Any]:
     began = _began(run, cycle, pod, run.head_seq if seq is None else seq)
     trace = _traced(run, began)
     found = cycle_inside(trace, run.profile, began.entity, began.cycle)
@@ -85,9 +92,15 @@ def caches_by_id(run_id: int, seq: int | None) -> dict[str, Any]:
 def what_if_by_id(run_id: int, cycle: int, pod: str, resource: str) -> dict[str, Any]:
     """What cycle *cycle* would have decided, had its pod asked for other amounts of *resource*.
 
-    Raises ApplicationError as `cycle_by_id`, and 409 where the cycle came to no search.
+    An answer that is kept is given again. Raises ApplicationError as `cycle_by_id`, and 409 where
+    the cycle came to no search.
     """
-    run = Run.objects.select_related("scenario").get(pk=run_id)
+    run = Run.described().get(pk=run_id)
+    question = "what if", cycle, pod, resource
+    return answered_whole(run, None, question, lambda: _what_if(run, cycle, pod, resource))
+
+
+def _what_if(run: Run, cycle: int, pod: str, resource: str) -> dict[str, Any]:
     began = _began(run, cycle, pod, run.head_seq)
     # The cycle decides in the step that recorded its beginning, and assumes the pod later.
     trace, cluster = _played(run, began, start=began.seq - 1, end=began.seq)

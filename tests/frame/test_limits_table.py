@@ -8,10 +8,11 @@ from django.conf import settings
 
 from kscope.operations import health
 from kscope.runs import write_keys
-from kscope.runs.aside import pool, process
+from kscope.runs.aside import kept, pool, process
 from kscope.runs.aside.question import QUERY_SECONDS, REPLAY_SECONDS
 from kscope.runs.capacity import connections, places, requests_at_once, waiting
 from kscope.runs.drive.ending import stuck
+from kscope.runs.history import states
 from kscope.runs.services import ANSWER_SECONDS
 from kscope.runs.stream import consumers, export, stream_room
 from kscope.runs.web import bodies, uploads
@@ -26,6 +27,8 @@ PLACES = "half of them", "three quarters of them"
 
 # What the bound of each row has to say, in the words of the table.
 BOUNDS: dict[str, tuple[str, ...]] = {
+    "texts of view states that are kept for the next answers": (f"{states.MOST_BYTES // MIB} MiB",),
+    "kept answers of engines about a run": (f"{kept.MOST}",),
     "requests served at once": (f"KSCOPE_WEB_PLACES` ({settings.WEB_PLACES})",),
     "such places of one account": PLACES[:1],
     "such places of one address": PLACES[1:],

@@ -67,6 +67,14 @@ def answered(
     _keep(run, run.head_seq if seq is None else seq, digest, parts)
 
 
+def answered_whole(
+    run: Run, seq: int | None, question: Iterable[object], make: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """As `answered`, of an answer that is no more than one part."""
+    [answer] = answered(run, seq, question, lambda: [make()])
+    return answer
+
+
 def _keep(run: Run, seq: int, digest: str, parts: list[Any]) -> None:
     if not Run.objects.filter(pk=run.pk).exists():  # deleted meanwhile
         return

@@ -19,7 +19,7 @@ from kscope.runs.history.keyframes import (
 from kscope.runs.models import Checkpoint
 
 CHECKPOINT_EVENTS = 10_000
-REST_EVENTS = 1_000  # that would have to be replayed for each question about a run at rest
+END_EVENTS = 1_000  # that would have to be replayed for each question about a run that is over
 CHECKPOINT_SHARE = 10  # checkpoints take at most one tenth of the time
 
 
@@ -95,14 +95,14 @@ class CheckpointSchedule:
         self._keyframes = KeyframeSchedule(run_id, head_seq)
 
     def take(
-        self, engine: Cluster, commands: int, alive: Callable[[], None], *, at_rest: bool = False
+        self, engine: Cluster, commands: int, alive: Callable[[], None], *, at_end: bool = False
     ) -> Saved | None:
         """What is to be saved of the *engine* as it stands; *alive* is called before a checkpoint.
 
-        Where the run comes to rest, questions about it begin at once with what is saved there.
+        *at_end* the run is over: questions about it begin with what is saved there.
         """
         started = time.monotonic()
-        has_checkpoint = self._is_due(engine, started, at_rest=at_rest)
+        has_checkpoint = self._is_due(engine, started, at_end=at_end)
         if not (has_checkpoint or self._keyframes.is_due(engine.seq)):
             return None
         if not has_checkpoint:
@@ -115,12 +115,12 @@ class CheckpointSchedule:
         self._allowed = time.monotonic() + took * CHECKPOINT_SHARE
         return Saved(keyframe, checkpoint)
 
-    def _is_due(self, engine: Cluster, now: float, *, at_rest: bool) -> bool:
+    def _is_due(self, engine: Cluster, now: float, *, at_end: bool) -> bool:
         if not engine.steps:
             # To build the engine of the first state takes hardly longer than to thaw it.
             self._seq = engine.seq
             return False
         since = engine.seq - self._seq
-        if at_rest and (since >= REST_EVENTS or not self._has_one):
+        if at_end and (since >= END_EVENTS or not self._has_one):
             return True
         return since >= CHECKPOINT_EVENTS and now >= self._allowed

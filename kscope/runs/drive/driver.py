@@ -451,12 +451,7 @@ class Driver:
             at_goal=at_goal,
             at_decision=at_decision,
             stop=stop,
-            saved=self._checkpoints.take(
-                engine,
-                self._commands.count,
-                self._alive,
-                at_rest=at_end or at_decision or bool(stop),
-            ),
+            saved=self._checkpoints.take(engine, self._commands.count, self._alive, at_end=at_end),
         )
         self._writing = self._host.write(self.run_id, self.epoch, commit)
         self._committed = self.writing_since = self.renewed_at = time.monotonic()

@@ -24,6 +24,8 @@ from kscope.runs.history.states import (
 
 NEAR = 5_000
 """So many events apart, or fewer, all events between are read."""
+FEW = 50_000
+"""So many entities are compared sooner than those that may differ are looked up."""
 
 
 def patch_between(run_id: int, origin: int, target: int) -> dict[str, Any]:
@@ -54,8 +56,8 @@ def _near(run_id: int, earlier: int, later: int) -> tuple[Texts, Texts]:
 
 def _far(run_id: int, earlier: int, later: int) -> tuple[Texts, Texts]:
     start, end = base_before(run_id, earlier), base_before(run_id, later)
-    if not start.levels or start.levels[:1] != end.levels[:1]:
-        # Nothing is shared.
+    shares = start.levels[:1] == end.levels[:1] != []
+    if not shares or end.count <= FEW:
         return texts_at(run_id, earlier), texts_at(run_id, later)
     changed = {
         entity

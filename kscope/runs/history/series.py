@@ -8,6 +8,7 @@ nothing of that changed has none. `static/js/model/run/counters.js` counts singl
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TypedDict
 
 from engine.kernel.units import MILLISECOND, SECOND
 from engine.kernel.view import Attributes, Changes, State, fold
@@ -23,6 +24,13 @@ QUEUES = ("active", "backoff", "unschedulable")
 _PODS = "pod/"
 
 Sample = list[int]
+
+
+class Counted(TypedDict):
+    """What is kept of the events between two keyframes: the queues at the end, and the samples."""
+
+    sizes: list[int]
+    samples: list[Sample]
 
 
 def grid_end(at: int) -> int:
@@ -110,32 +118,32 @@ def samples_between(run_id: int, first: int, seq: int, since: int) -> list[Sampl
     and kept with the later one.
     """
     start = base_before(run_id, first)
-    later = Keyframe.objects.filter(run_id=run_id, seq__gt=start.seq, seq__lte=seq)
-    keyframes = list(later.order_by("seq").values_list("seq", "samples"))
-    if start.whole or not keyframes:
+    later = Keyframe.objects.filter(run_id=run_id, seq__gte=start.seq, seq__lte=seq)
+    known: dict[int, Counted | None] = dict(later.order_by("seq").values_list("seq", "samples"))
+    if start.whole or not known:
         return _counted(start, first, seq, since)
-    sizes = _sizes(start.texts())
+    at_start = known.pop(start.seq, None)
+    sizes = at_start["sizes"] if at_start else _sizes(start.texts())
     samples: list[Sample] = [[since, 0, *sizes]]
-    for upto, known in keyframes:
-        found = known
-        if found is None:
-            found = _counted_from(start, upto, sizes)
-            Keyframe.objects.filter(run_id=run_id, seq=upto).update(samples=found)
-        sizes = _take(samples, found, since) or sizes
+    for upto, found in known.items():
+        counted = found or _counted_from(start, upto, sizes)
+        if not found:
+            Keyframe.objects.filter(run_id=run_id, seq=upto).update(samples=counted)
+        _take(samples, counted["samples"], since)
+        sizes = counted["sizes"]
         start = base_before(run_id, upto)
-    _take(samples, _counted_from(start, seq, sizes), since)
+    _take(samples, _counted_from(start, seq, sizes)["samples"], since)
     return samples
 
 
-def _take(samples: list[Sample], found: Sequence[Sample], since: int) -> list[int]:
-    """Put those that are *found* after *samples*, which begin at *since*; returns the last sizes."""
+def _take(samples: list[Sample], found: Sequence[Sample], since: int) -> None:
+    """Put those that are *found* after *samples*, which begin at *since*."""
     for sample in found:
         # At the beginning nothing is too early to be counted.
         if sample[0] > since or since == 0:
             extend(samples, [sample])
         else:
             samples[0] = [since, 0, *sample[2:]]
-    return found[-1][2:] if found else []
 
 
 def _counted(base: Base, first: int, seq: int, since: int) -> list[Sample]:
@@ -153,18 +161,19 @@ def _counted(base: Base, first: int, seq: int, since: int) -> list[Sample]:
     return samples.taken
 
 
-def _counted_from(base: Base, seq: int, sizes: list[int]) -> list[Sample]:
-    """The samples of the events after *base* up to *seq*; the queues have these *sizes* before them."""
+def _counted_from(base: Base, seq: int, sizes: list[int]) -> Counted:
+    """What is counted after *base* up to event *seq*; the queues have these *sizes* before that."""
     events = [
         (at, {each: patch for each, patch in changes.items() if each.startswith(_PODS)})
         for _, at, changes in changes_between(base.run_id, base.seq, seq)
     ]
     texts = base.some({entity for _, changes in events for entity in changes})
     pods = {entity: shown for entity, text in texts.items() if (shown := read(text)) is not None}
-    samples = Samples(Tally(pods, sizes))
+    tally = Tally(pods, sizes)
+    samples = Samples(tally)
     for at, changes in events:
         samples.fold(at, changes)
-    return samples.taken
+    return {"sizes": tally.sizes, "samples": samples.taken}
 
 
 def _sizes(texts: Texts) -> list[int]:

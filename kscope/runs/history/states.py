@@ -77,6 +77,8 @@ class Base:
     seq: int
     levels: list[str] = field(default_factory=list[str])
     whole: Texts | None = None
+    # How many entities the first level has.
+    count: int = 0
 
     def texts(self) -> Texts:
         """All entities."""
@@ -119,7 +121,8 @@ def base_before(run_id: int, seq: int) -> Base:
         return Base(run_id, old.seq, whole=_of_checkpoint(old))
     if keyframe is None:
         return Base(run_id, 0, whole={})
-    return Base(run_id, keyframe.seq, [digest for digest, _ in keyframe.levels])
+    levels = [digest for digest, _ in keyframe.levels]
+    return Base(run_id, keyframe.seq, levels, count=keyframe.levels[0][1])
 
 
 def texts_at(run_id: int, seq: int) -> Texts:

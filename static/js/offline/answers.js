@@ -90,10 +90,10 @@ export class Answers {
     return {type: "snapshot", ...this.#state({seq: head}), at: this.run.head_at, counts, run: this.run};
   }
 
-  /** @param {{seq?: any, at?: any}} asked */
-  #state({seq, at}) {
+  /** The whole state, also where what differs is asked for: here it costs no transfer. @param {{seq?: any, to?: any, at?: any}} asked */
+  #state({seq, to, at}) {
     const {history} = this;
-    const wanted = seq ?? (at === undefined || at === null ? history.head : history.seqAt(Number(at)));
+    const wanted = to ?? seq ?? (at === undefined || at === null ? history.head : history.seqAt(Number(at)));
     const state = history.stateAt(Math.max(Number(wanted), history.base));
     const {entities, ...place} = state;
     return {...place, state: Object.fromEntries(entities), events: history.newest(state.seq, KEPT_EVENTS)};

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
+import {PastCursor} from "../../../static/js/controllers/session/past_cursor.js";
+import {Answers} from "../../../static/js/offline/answers.js";
 import {History} from "../../../static/js/offline/history.js";
 
 const HEAD = 25;
@@ -133,4 +135,18 @@ test("an eviction names for whose sake it was", () => {
     history.find({}).items.map(({by}) => by),
     [undefined, undefined, "pod/a/high", undefined],
   );
+});
+
+test("a cursor goes on and back in a file", async () => {
+  const {history} = historyFrom(0, [10]);
+  const facts = {run: {id: 1, head_at: 1200}, histogram: {}, attempts: [], evidenceOf: () => null, whys: {}};
+  const answers = new Answers({...facts, history, lanesOf: () => ({}), pathsOf: () => ({})});
+  const api = {get: async (path, asked) => structuredClone(answers.get(path, asked))};
+  let cursor = null;
+  for (const seq of [20, 5, 24, 0, 13]) {
+    cursor = new PastCursor(api, cursor);
+    await cursor.jump({seq});
+    assert.equal(cursor.model.seq, seq);
+    assert.deepEqual(Object.fromEntries(cursor.model.entities), stateOf(seq));
+  }
 });

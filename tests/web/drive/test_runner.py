@@ -9,7 +9,7 @@ import pytest
 from engine.input.generate import synthetic
 from engine.kernel.view import State, fold
 from kscope.runs import services
-from kscope.runs.drive import driver, runner, slices, writer
+from kscope.runs.drive import checkpoints, driver, runner, slices, writer
 from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.models import Command, Run, RunEvent
 from kscope.runs.nudges import Outcome
@@ -179,6 +179,17 @@ def test_the_state_at_any_event_is_the_fold(driven: Run) -> None:
         fold(state, event.changes or {})
         if event.seq % 7 == 0 or event.seq == driven.head_seq:
             assert run_state_at(driven, seq=event.seq).state == state
+
+
+def test_the_end_of_a_run_is_saved(
+    start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoints, "END_EVENTS", 1)
+    run = start(play=True, speed="max")
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert run.status == Run.Status.FINISHED
+    assert run.checkpoints.latest("seq").seq == run.head_seq
 
 
 def test_each_checkpoint_has_a_keyframe(driven: Run) -> None:

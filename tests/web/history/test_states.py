@@ -44,11 +44,14 @@ def test_some_entities_are_as_in_the_whole(churned: Run) -> None:
             assert base.some([entity]) == expected
 
 
-@pytest.mark.parametrize("near", [0, 1_000], ids=["by keyframes", "by events"])
+@pytest.mark.parametrize(
+    ("near", "few"), [(0, 0), (0, 1_000), (1_000, 0)], ids=["by levels", "whole", "by events"]
+)
 def test_a_patch_leads_to_any_other_state(
-    churned: Run, monkeypatch: pytest.MonkeyPatch, near: int
+    churned: Run, monkeypatch: pytest.MonkeyPatch, near: int, few: int
 ) -> None:
     monkeypatch.setattr(differences, "NEAR", near)
+    monkeypatch.setattr(differences, "FEW", few)
     known, chance = folded(churned), random.Random(3)
     pairs = [chance.choices(range(len(known)), k=2) for _ in range(150)]
     for origin, target in [(0, len(known) - 1), (len(known) - 1, 0), *pairs]:
@@ -146,6 +149,15 @@ def test_a_patch_may_lead_to_a_moment(client: Client, churned: Run) -> None:
     state = dict(folded(churned)[2])
     fold(state, answer["changes"])
     assert state == whole["state"]
+
+
+def test_only_so_many_bytes_of_chunks_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "MOST_BYTES", 100)
+    known = states._Kept()
+    for name in "abcd":
+        known.put(name, 40, {name: b"{}"})
+        known.get("b")
+    assert [name for name in "abcd" if known.get(name)] == ["b", "d"]
 
 
 def test_equal_attributes_have_equal_texts() -> None:

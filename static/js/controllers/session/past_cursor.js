@@ -81,7 +81,12 @@ export class PastCursor {
     const isShown = held instanceof PastCursor;
     // The live run goes on meanwhile: a step of its model is not to come in between.
     const start = isShown ? held.model : {seq: held.seq, entities: new Map(held.entities)};
-    const found = await this.api.get("state/", {from: start.seq, to: place.seq, at: place.at}, signal);
+    const asked = {from: start.seq, to: place.seq, at: place.at};
+    const found = await this.api.get("state/", asked, signal).catch((error) => {
+      // The database may have been set back to an earlier moment, so that there is no such event any more.
+      if (error.status !== 404) throw error;
+      return this.api.get("state/", place, signal);
+    });
     if (signal?.aborted || this.isOver) return;
     const isTaken = isShown && held.isOver;
     if (found.changes && (isTaken || start.seq !== found.origin)) {

@@ -26,10 +26,12 @@ function difference(before, after) {
 class FakeApi {
   asked = 0;
   origins = [];
+  head = LENGTH;
 
   async get(path, params) {
     this.asked += 1;
     if (path === "state/") {
+      if (params.from > this.head) throw Object.assign(new Error("no such event"), {status: 404});
       this.origins.push(params.from ?? null);
       const seq = params.to ?? params.seq;
       const place = {seq, at: seq * 1000, events: EVENTS.slice(Math.max(0, seq - 50), seq)};
@@ -156,4 +158,15 @@ test("a jump that is given up moves nothing", async () => {
   seeking.abort();
   await jumping;
   assertAt(shown, 300);
+});
+
+test("a state that is no longer known is loaded whole", async () => {
+  const api = new FakeApi();
+  const shown = new PastCursor(api);
+  await shown.jump({seq: 300});
+  api.head = 250;
+  const next = new PastCursor(api, shown);
+  await next.jump({seq: 20});
+  assertAt(next, 20);
+  assert.deepEqual(api.origins, [null, null]);
 });
