@@ -46,8 +46,7 @@ class Committer:
         return writing
 
     def _write(self, run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
-        # A first state is large, and comes once.
-        writer = _writer_for(commit.packed) if commit.head.steps else None
+        writer = _writer_for(commit)
         if writer is not None:
             with _writer_lock:
                 writer.send(run_id, epoch, commit)
@@ -76,12 +75,15 @@ def writer_close() -> None:
         writer.close()
 
 
-def _writer_for(piece: slices.Packed) -> Writer | None:
-    """The process, once it is there; a first big slice has it started, and does not wait."""
+def _writer_for(commit: slices.Commit) -> Writer | None:
+    """The process, once it is there; a first big slice has it started, and does not wait.
+
+    A first state is large in any case, and no slice need follow it.
+    """
     global _writer
     with _writer_lock:
         if _writer is not None and not _writer.is_alive:
             writer_close()
-        if _writer is None and len(piece.rows) >= BIG_SLICE:
+        if _writer is None and commit.head.steps and len(commit.packed.rows) >= BIG_SLICE:
             _writer = Writer()
         return _writer if _writer is not None and _writer.is_ready else None

@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from kscope.runs import services
+from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.models import (
     Checkpoint,
     Command,
@@ -35,9 +36,7 @@ NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 def kept_texts() -> list[str]:
     """Everything that the tables hold, as text."""
     rows = [*Scenario.objects.values_list("header", "report")]
-    rows += [
-        *Command.objects.values_list("body"),
-    ]
+    rows += [*Command.objects.values_list("body")]
     rows += [*Pod.objects.values_list("manifest"), *OtherObject.objects.values_list("manifest")]
     rows += [*RunEvent.objects.values_list("message", "data", "changes")]
     texts = [json.dumps(row) for row in rows]
@@ -47,6 +46,11 @@ def kept_texts() -> list[str]:
         *ViewChunk.objects.values_list("body", flat=True),
     ]
     texts += [zlib.decompress(blob).decode("latin-1") for blob in blobs]
+    for run in Run.objects.select_related("scenario").filter(is_started=True):
+        # What the next checkpoint would hold.
+        live = engine_at_head(run)
+        live.take()
+        texts.append(live.checkpoint().decode("latin-1"))
     return texts
 
 

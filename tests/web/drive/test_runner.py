@@ -11,6 +11,7 @@ from engine.kernel.view import State, fold
 from kscope.runs import services
 from kscope.runs.drive import checkpoints, driver, runner, slices, writer
 from kscope.runs.drive.beginning.clusters import cluster_create
+from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.models import Command, Run, RunEvent
 from kscope.runs.nudges import Outcome
 from kscope.runs.selectors import run_state_at
@@ -214,6 +215,18 @@ def drive_and_kill(run: Run, chance: Random) -> bool:
     # What five seconds would do.
     Run.objects.filter(pk=run.pk).update(lease_until=None)
     return hit
+
+
+def test_a_first_state_is_kept_without_engine(start: Callable[..., Run]) -> None:
+    run = start()
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    assert [each.seq for each in run.keyframes.all()] == [run.head_seq]
+    assert not run.checkpoints.exists()
+    engine = engine_at_head(run)
+    engine.take()
+    assert engine.digest() == run.head_digest
+    assert engine.view() == run_state_at(run, seq=run.head_seq).state
 
 
 @pytest.mark.slow

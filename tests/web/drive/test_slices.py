@@ -208,3 +208,27 @@ def kept(writing: Writing) -> tuple[int, list[int]]:
     """Where the run stands, and its events."""
     seqs = RunEvent.objects.filter(run=writing.run).order_by("seq").values_list("seq", flat=True)
     return Run.objects.get(pk=writing.run.pk).head_seq, [*seqs]
+
+
+def test_objects_are_written_in_several_statements(
+    writing: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First by COPY, then over what is there, with a pod more and one less."""
+    monkeypatch.setattr(slices, "MANY_OBJECTS", 7)
+    names = [f"p{number:03d}" for number in range(FEW_ROWS + 2)]
+    first, then = names[:-1], names[1:]
+    for seq, group in enumerate((first, then), 1):
+        manifests = {
+            f"pod/default/{name}": {"metadata": {"namespace": "default", "name": name}, "n": seq}
+            for name in group
+        }
+        gone = {"pod/default/p000": None} if seq == 2 else {}
+        touched: dict[str, Any] = {**manifests, **gone}
+        rows = [EventRow(seq, seq, "PodUpdated", POD, "test", None, "", None, None)]
+        written = dict.fromkeys(touched, Written(1, seq))
+        head = Head(seq=seq, at=seq, steps=seq, commands=0, digest=f"{seq}", next_at=None)
+        packed = slice_packed(Slice([], rows, touched, written, [], []))
+        slice_commit(writing.run.pk, writing.epoch, Commit(packed=packed, head=head))
+        kept = Pod.objects.filter(run=writing.run).order_by("key")
+        assert [*kept.values_list("name", "seq")] == [(name, seq) for name in group]
+        assert {pod.manifest["n"] for pod in kept} == {seq}

@@ -142,6 +142,18 @@ def test_a_fork_of_a_fork_keeps_both_histories(driven: Run) -> None:
     assert play(second).head_digest == fork.head_digest
 
 
+def test_a_fork_begins_where_a_command_came(driven: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its checkpoint stands exactly there, so that there is nothing to replay before the command."""
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_EVENTS", 1)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_SHARE", 0)
+    fork = forked(driven, seq=driven.head_seq // 3)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_EVENTS", 10**9)
+    command(fork, verb="cordon", object="node/n2")
+    fork = play(fork)
+    second = forked(fork, seq=driven.head_seq // 2)
+    assert play(second).head_digest == fork.head_digest
+
+
 def test_another_profile_gets_the_commands_in_time(driven: Run) -> None:
     command(driven, verb="cordon", object="node/n1")
     fork = forked(driven, profile="v1.16", seed=7)
