@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Generator
 from concurrent.futures import Future
+from functools import partial
 from typing import Protocol, TypeVar
 
 from engine.cluster.cluster import Cluster
@@ -110,6 +111,8 @@ class Driver:
         self.renewed_at = time.monotonic()
         self.writing_since: float | None = None
         self._host = host
+        # Renews the lease before a long step. Raises LostLease.
+        self._alive = partial(host.before_long_step, run_id, epoch)
         self.controls: slices.Controls | None = None
         self._engine: Cluster | None = None
         self._memory = Memory(lambda: host.memory_of_others(run_id))
@@ -205,10 +208,6 @@ class Driver:
                 f"{self._memory.text}, more than {BUILDING_TIMES} times the run's budget of memory."
             )
 
-    def _alive(self) -> None:
-        """Renew the lease before a long step. Raises LostLease."""
-        self._host.before_long_step(self.run_id, self.epoch)
-
     def _drive(self) -> Turns[str]:
         idle_since = time.monotonic()
         while True:
@@ -240,8 +239,7 @@ class Driver:
         wait = self._pace.seconds_until(self.engine.next_at) if playing else -1.0
         if self.wanted.until_pod or self._goal_replay or wait < -SLICE_SECONDS:
             yield AT_ONCE
-            return
-        if playing:
+        elif playing:
             now = time.monotonic()
             quiet = self._committed + self._host.quiet_seconds - now
             yield from self._sleep(now + max(min(wait, quiet), self._host.gap_seconds))
@@ -261,22 +259,19 @@ class Driver:
             else:
                 yield WHEN_WOKEN
 
-    def _hold_to_budget(self) -> None:
-        """Limit the engine to the budget, except along its parent's history."""
-        replay = self._goal_replay
-        along_parent = replay is not None and replay.is_along_parent
-        self._budget.hold(None if along_parent else self.wanted.budget)
-
     # One slice
 
     def _slice(self) -> Turns[bool]:
         """Commands, and a step or a stretch of time, then one commit; False when idle."""
         self._began = time.monotonic()
-        self._hold_to_budget()
-        if self._goal_replay:
+        # The history of its parent stayed within its budget.
+        replay = self._goal_replay
+        along_parent = replay is not None and replay.is_along_parent
+        self._budget.hold(None if along_parent else self.wanted.budget)
+        if replay:
             if self.wanted.stopped_by:
                 return False
-            yield from self._replay_slice(self._goal_replay)
+            yield from self._replay_slice(replay)
             return True
         steps, decided = 0, False
         if self._plays_on:
@@ -373,8 +368,7 @@ class Driver:
 
     def _end(self) -> int:
         """The last moment that the user wants to see."""
-        until = self.wanted.until
-        return _FAR if until is None else until
+        return _FAR if self.wanted.until is None else self.wanted.until
 
     def _stretch(self) -> Turns[None]:
         """As much virtual time as the speed gives, for at most SLICE_SECONDS of computing.
@@ -429,15 +423,16 @@ class Driver:
     ) -> Turns[None]:
         engine = self.engine
         bind(seq=engine.seq)
+        measures.SLICE_SECONDS.observe(time.monotonic() - self._began)
         # The engine is at most one slice ahead of what is written.
         yield from self._written()
-        measures.SLICE_SECONDS.observe(time.monotonic() - self._began)
         measures.UNEXPECTED.inc(engine.unexpected - self._unexpected)
         self._unexpected = engine.unexpected
         piece = engine.take()
         if self._goal_replay is not None:
             at_goal = self._goal_replay.hear(piece.rows, at_goal=at_goal)
-        head = _head_of(engine, self._commands.count, self._budget.memory.used)
+        count = self._commands.count
+        head = _head_of(engine, count, self._budget.memory.used)
         before, self._head = self._head, head
         commit = slices.Commit(
             packed=slices.slice_packed(piece),
@@ -451,7 +446,7 @@ class Driver:
             at_goal=at_goal,
             at_decision=at_decision,
             stop=stop,
-            saved=self._checkpoints.take(engine, self._commands.count, self._alive, at_end=at_end),
+            saved=self._checkpoints.take(engine, count, self._alive, at_end=at_end),
         )
         self._writing = self._host.write(self.run_id, self.epoch, commit)
         self._committed = self.writing_since = self.renewed_at = time.monotonic()

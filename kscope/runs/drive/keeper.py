@@ -223,13 +223,14 @@ class Polled:
     controls: slices.Controls
 
 
-# A long lease stays as it is. A row that somebody writes is left out: its owner most likely, who
+# A long lease stays as it is, and one that was given back meanwhile is not taken again. A row that somebody writes is left out: its owner most likely, who
 # renews the lease with that.
 _KEEP = (
     "WITH mine AS (SELECT * FROM jsonb_to_recordset(%(mine)s::jsonb)"
     "  AS mine (id bigint, epoch bigint, building jsonb)),"
     " unlocked AS (SELECT r.id, mine.building FROM runs_run r JOIN mine USING (id)"
-    "  WHERE r.lease_epoch = mine.epoch ORDER BY r.id FOR NO KEY UPDATE OF r SKIP LOCKED)"
+    "  WHERE r.lease_epoch = mine.epoch AND r.lease_until IS NOT NULL"
+    "  ORDER BY r.id FOR NO KEY UPDATE OF r SKIP LOCKED)"
     " UPDATE runs_run r SET lease_until = greatest(clock_timestamp() + %(lease)s::interval,"
     f"  least(lease_until, clock_timestamp() + interval '{slices.LONG_LEASE}')),"
     " building = CASE WHEN is_started THEN NULL ELSE coalesce(unlocked.building, r.building) END"

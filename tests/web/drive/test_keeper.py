@@ -209,6 +209,14 @@ def test_keeper_leaves_a_longer_lease_as_it_is(start: Start) -> None:
     assert seconds_left(run) > 20
 
 
+def test_lease_that_was_given_back_stays_so(start: Start) -> None:
+    run = start(play=True)
+    kept = owned(run)
+    slices.lease_release(run.pk, kept.owner.epoch)
+    keeper.leases_keep([kept.owner])
+    assert slices.lease_take(run.pk, "another") == kept.owner.epoch + 1
+
+
 def test_driver_whose_run_was_taken_builds_no_further(start: Start, clocks: Clocks) -> None:
     run = start(play=True)
     kept = owned(run)
