@@ -109,7 +109,9 @@ def seconds_left(run: Run) -> float:
 def forget_lease(run: Run) -> None:
     """Let it end now."""
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE runs_run SET lease_until = clock_timestamp() WHERE id = %s", [run.pk])
+        cursor.execute(
+            "UPDATE runs_run SET lease_until = clock_timestamp() WHERE id = %s", [run.pk]
+        )
 
 
 def test_a_driver_that_computes_keeps_its_run(start: Start, clocks: Clocks) -> None:
