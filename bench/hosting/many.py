@@ -40,10 +40,11 @@ def bench(full: bool = False) -> list[Row]:
             stack.start_web()
         with _working(stack) as worker:
             runs = [_played()]
-            alone, first_alone = _writes(stack, runs[0]), _first_event()
             _settle(runs)
+            alone, first_alone = _writes(stack, runs[0]), _first_event()
             cost_alone, _ = _cost(worker, runs)
             runs += [_played() for _ in range(FEW - 1)]
+            _settle(runs)
             few = _writes(stack, runs[0])
             runs += [_played() for _ in range(RUNS - FEW)]
             _settle(runs)
