@@ -19,7 +19,7 @@ class Drivers:
         """Have the run driven: what `registry.enqueue` is for."""
         with self._lock:
             if self._loop is None:
-                self._loop = Loop()
+                self._loop = Loop(is_alone=False)
                 threading.Thread(target=self._drive, name="drivers", daemon=True).start()
         self._loop.put(partial(self._loop.adopt, run_id))
 

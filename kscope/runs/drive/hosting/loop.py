@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -71,9 +72,17 @@ class Loop:
     """Hosts the drivers of runs in the thread that calls `run`; others may call what says so."""
 
     def __init__(
-        self, *, threads: int = 1, left: Callable[[int, str], None] = lambda run_id, why: None
+        self,
+        *,
+        threads: int = 1,
+        left: Callable[[int, str], None] = lambda run_id, why: None,
+        is_alone: bool = True,
     ) -> None:
-        """*threads* write slices. *left* is told of each run that it has no longer, and why."""
+        """*threads* write slices. *left* is told of each run that it has no longer, and why.
+
+        Where the loop is not alone in its process, others need the garbage collector.
+        """
+        self._is_alone = is_alone
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._hosted: dict[int, Hosted] = {}
         self._due: list[tuple[float, int, int]] = []
@@ -185,7 +194,7 @@ class Loop:
         try:
             # An engine has half a million long-lived objects and makes hardly any cyclic garbage:
             # the garbage collector took a tenth of the time.
-            with uncollected():
+            with uncollected() if self._is_alone else nullcontext():
                 while self._hosted or (forever and not (is_stopping() or self._ends.is_set())):
                     self._look()
                     self._hear(self._pause())
