@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import redis
 from celery import shared_task
-from celery.exceptions import Reject
 from django.db import connection
 from kombu.exceptions import OperationalError
 
@@ -17,6 +16,7 @@ from kscope.runs.drive.ending.stuck import ended_when_stuck
 from kscope.runs.drive.hosting import fleet
 from kscope.runs.drive.slices import run_needs_driver
 
+_AGAIN_SECONDS = 0.5
 log = logging.getLogger(__name__)
 
 
@@ -24,8 +24,9 @@ log = logging.getLogger(__name__)
 def adopt(run_id: int) -> None:
     """Have a process of this worker drive the run, unless somebody does."""
     if fleet.fleet is None or fleet.fleet.drains:
-        # For another worker, or for the next one here.
-        raise Reject("this worker drives no runs", requeue=True)
+        # For another worker, or for the next one here; without haste, as this one may get it again.
+        cast("Any", adopt).apply_async([run_id], countdown=_AGAIN_SECONDS)
+        return
     nudges.place_leave(run_id)
     fleet.fleet.adopt(run_id)
 

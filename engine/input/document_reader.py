@@ -239,7 +239,7 @@ def _is_typed(item: Any, spot: Spot) -> bool:
     if not isinstance(item, dict) or "kind" not in item:
         return False
     found = cast("Manifest", item)
-    return not spot.is_found or ("apiVersion" in found and found["kind"] not in DISCOVERY)
+    return not spot.is_found or ("apiVersion" in found and str(found["kind"]) not in DISCOVERY)
 
 
 def _server_version(manifest: Manifest) -> str:

@@ -78,8 +78,9 @@ class KubernetesVersion:
 
         Raises TypeError for a field or a rule that does not exist.
         """
-        # A new version stands for all of its patch releases, unless it says otherwise.
-        changed = {"since_patch": 0, **changed}
+        if "name" in changed:
+            # A new version stands for all of its patch releases, unless it says otherwise.
+            changed = {"since_patch": 0, **changed}
         version = replace(
             self, **{name: _changed(getattr(self, name, None), to) for name, to in changed.items()}
         )

@@ -124,20 +124,3 @@ def test_a_second_start_names_the_first_process(up: Up) -> None:
     assert f"pid {up.process.pid} holds {up.data}" in second.output
     assert f"http://localhost:{up.port}/" in second.output
     assert up.answers()
-
-
-def test_drained_worker_gives_its_runs_to_others(up: Up) -> None:
-    run = up.play_run()
-    up.wait_until_beyond(run, 0)
-    worker = f"celery@{socket.gethostname()}"
-    with Celery(broker=env.celery_broker(up.noted("redis_url"))) as celery:
-        asked = celery.control.inspect([worker], timeout=HANG_SECONDS)
-        (found,) = asked._request("drivers")[worker]
-        assert run in found["runs"]
-        celery.control.broadcast("drain", destination=[worker], reply=True, timeout=HANG_SECONDS)
-        wait_for(lambda: asked._request("drivers")[worker] == [], "its processes do not end")
-    since = len(up.output)
-    # Whoever drained it stops it in the end; here the next one is there at once.
-    up.child("worker").terminate()
-    up.wait_until_it_says("worker exited with status 0; starting it again.", after=since)
-    up.wait_until_beyond(run, up.ask(f"runs/{run}/")["head_at"])

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from celery import Celery
 
+from kscope import env
 from kscope.up.started import RESTARTS
 from tests.up.up_process import LEFT_OUT, ROOM, Up, free_port, wait_until_ended
-from tests.waiting import wait_for
+from tests.waiting import HANG_SECONDS, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +133,27 @@ def test_the_next_start_continues_a_playing_run(data: Path) -> None:
         again.wait_until_serving()
         reached = again.ask(f"runs/{run}/")["head_at"]
         again.wait_until_beyond(run, reached)
+
+
+def test_drained_worker_gives_its_runs_to_others(data: Path) -> None:
+    with Up(data) as up:
+        up.wait_until_serving()
+        run = up.play_run()
+        up.wait_until_beyond(run, 0)
+        worker = f"celery@{socket.gethostname()}"
+        with Celery(broker=env.celery_broker(up.noted("redis_url"))) as celery:
+            asked = celery.control.inspect([worker], timeout=HANG_SECONDS)
+            (found,) = asked._request("drivers")[worker]
+            assert run in found["runs"]
+            celery.control.broadcast(
+                "drain", destination=[worker], reply=True, timeout=HANG_SECONDS
+            )
+            wait_for(lambda: asked._request("drivers")[worker] == [], "its processes do not end")
+        since = len(up.output)
+        # Whoever drained it stops it in the end; here the next one is there at once.
+        up.child("worker").terminate()
+        up.wait_until_it_says("worker exited with status 0; starting it again.", after=since)
+        up.wait_until_beyond(run, up.ask(f"runs/{run}/")["head_at"])
 
 
 def test_a_dead_server_stops_the_rest(data: Path) -> None:

@@ -98,9 +98,11 @@ def foreign_reason(file: str, manifest: Manifest) -> str:
         return _KUSTOMIZATION
     if kind is None or (version is None and "metadata" not in manifest and _is_values(file)):
         return _untyped_reason(file, manifest, version)
+    if not isinstance(kind, str):
+        return ""
     if kind in DISCOVERY:
         return _SAID_OF_ITSELF
-    if not isinstance(kind, str) or not isinstance(version, str):
+    if not isinstance(version, str):
         return ""
     metadata: Any = manifest.get("metadata")
     named = cast("Manifest", metadata) if isinstance(metadata, dict) else {}

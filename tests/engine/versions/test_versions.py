@@ -179,7 +179,7 @@ def test_a_change_names_its_version() -> None:
     )
     taint = plugin_change("TaintToleration", "v1.36", "v1.34")
     assert taint is not None
-    assert (taint.since, taint.a, taint.b) == ("v1.35", "no", "yes")
+    assert (taint.since, taint.a, taint.b) == ("v1.34.9", "no", "yes")
 
 
 def test_an_equal_plugin_has_no_change() -> None:

@@ -95,6 +95,7 @@ def test_a_long_history_is_read_in_parts(
     client: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept, "AT_ONCE", 10)
+    driven.keyframes.all().delete()
     monkeypatch.setattr(kept, "base_before", lambda run_id, _: Base(run_id, 0, whole={}))
     first, second = (rows(client, driven) for _ in range(2))
     assert (first["read"], first["rows"], second["read"]) == (10, [], 20)
@@ -105,6 +106,7 @@ def test_a_long_history_is_read_in_parts(
 
 def test_a_shortened_history_is_read_anew(client: Client, driven: Run) -> None:
     rows(client, driven)
+    driven.keyframes.all().delete()
     changes = '{"pod/default/new": {"queue": "active"}}'
     events_change(driven.pk, [driven.head_seq], message="another one", changes=changes)
     assert "pod/default/new" in ids(rows(client, driven))
