@@ -4,8 +4,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from engine.versions.differences import rules
 from engine.versions.registry import VERSIONS
+from engine.versions.shown.differences import rules
 from kscope.runs.access import found_run
 from scheduling.findings.agreement import SHOWN, VERDICTS, agreement
 

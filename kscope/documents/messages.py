@@ -11,8 +11,8 @@ from engine.input.lessons.lesson import Lesson
 from engine.input.lessons.loading import is_lesson
 from engine.input.lessons.words import marks_of
 from engine.objects.documents import Limits, Path, read_documents, show_path
-from engine.versions.differences import rules
 from engine.versions.registry import VERSIONS
+from engine.versions.shown.differences import rules
 from kscope.documents.tables import tables_of
 
 # A text, and what translators are told of it.
@@ -40,7 +40,7 @@ def document_messages(root: File) -> Iterator[tuple[str, str, list[str]]]:
         for text in texts_of_tables((root / "docs" / name).read_text(), columns):
             yield f"docs/{name}", text, []
     for text in texts_of_versions():
-        yield "engine/versions/differences.py", text, []
+        yield "engine/versions/shown/differences.py", text, []
 
 
 def messages_of_yaml(data: bytes) -> Iterator[Message]:

@@ -18,8 +18,8 @@ from engine.kernel.stored_sentences import stored
 from engine.kernel.units import MINUTE, nanoseconds_of
 from engine.objects.kinds import NAMESPACED, entity_id
 from engine.scheduler.configuration.scenario_schedulers import check_setup
-from engine.versions.choices import proposed_version, version_choices
 from engine.versions.registry import DEFAULT, VERSIONS
+from engine.versions.shown.choices import proposed_version, version_choices
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
 from kscope.runs.app_registry import registry

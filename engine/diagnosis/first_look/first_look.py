@@ -24,7 +24,7 @@ from engine.input.sources.versions import Told
 from engine.kernel.sentences import NOTHING, Sentence, enumerated, grouped, say, say_count, together
 from engine.kernel.trace import minor_of
 from engine.objects.kinds import entity_id
-from engine.versions.choices import minor_told, proposed_version
+from engine.versions.shown.choices import minor_told, proposed_version
 
 # What people ask about first; all other kinds come after these, by name.
 _FIRST: Final = (

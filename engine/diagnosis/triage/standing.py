@@ -8,7 +8,7 @@ from engine.cluster.cluster import Cluster
 from engine.diagnosis.observed.evidence import Evidence
 from engine.input.load_result import LoadResult
 from engine.input.scenario import Scenario
-from engine.versions.choices import proposed_version
+from engine.versions.shown.choices import proposed_version
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import orjson
 from engine.kernel.recorder import EventRow
 from engine.kernel.units import SECOND
 from engine.kernel.view import Changes, State, fold
-from engine.versions.choices import version_choices
+from engine.versions.shown.choices import version_choices
 from kscope.exports.encoder import ExportError, parsed
 from kscope.exports.page.document import document_around, part
 from kscope.exports.page.lanes import Lanes

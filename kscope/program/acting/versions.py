@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.versions.differences import Rule, rules
 from engine.versions.registry import VERSIONS
+from engine.versions.shown.differences import Rule, rules
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError, Status, similar_help
 from kscope.program.speech.formats import document, json_lines, written

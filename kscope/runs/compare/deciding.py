@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 from django.db import connection
 from django.utils.translation import gettext
 
-from engine.versions.differences import plugin_change
+from engine.versions.shown.differences import plugin_change
 from kscope.documents.language import in_language
 from kscope.runs.app_registry import registry
 from kscope.runs.compare import calculation

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from engine.input.options import NAMES
 from engine.input.scenario import parse_gates
-from engine.versions.choices import version_choices
+from engine.versions.shown.choices import version_choices
 from kscope.accounts.access import Visibility, visitor_of
 from kscope.accounts.web.pages import for_editors, refused
 from kscope.documents.language import in_language

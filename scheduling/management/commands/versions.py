@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from engine.versions.differences import markdown
+from engine.versions.shown.differences import markdown
 
 
 class Command(BaseCommand):

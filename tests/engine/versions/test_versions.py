@@ -11,12 +11,12 @@ from engine.objects.pods.pod_resources import NEWEST
 from engine.scheduler.configuration.profiles import PROFILES
 from engine.scheduler.preemption.dry_run import COLUMN_RULES
 from engine.versions import kubernetes_version
-from engine.versions.choices import version_choices
-from engine.versions.differences import markdown, plugin_change, rules
 from engine.versions.gates import ON
 from engine.versions.kubernetes_version import KubernetesVersion
 from engine.versions.plugin_settings import SETTINGS
 from engine.versions.registry import DEFAULT, VERSIONS
+from engine.versions.shown.choices import version_choices
+from engine.versions.shown.differences import markdown, plugin_change, rules
 
 FOLDER = Path(inspect.getfile(kubernetes_version)).parent
 FILES = sorted(FOLDER.glob("v1_*.py"))

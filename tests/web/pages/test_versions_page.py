@@ -6,8 +6,8 @@ import re
 import pytest
 from django.test import Client
 
-from engine.versions.differences import rules
 from engine.versions.registry import DEFAULT, VERSIONS
+from engine.versions.shown.differences import rules
 from kscope.runs import services
 from kscope.runs.models import Scenario
 

@@ -16,9 +16,9 @@ from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest, from_manifest
 from engine.scheduler.configuration.scenario_schedulers import setup_without_configuration
 from engine.scheduler.cycle.decisions_mode.decide import decide
-from engine.versions.differences import NONE
 from engine.versions.kubernetes_version import KubernetesVersion, with_gates
 from engine.versions.registry import VERSIONS
+from engine.versions.shown.differences import NONE
 
 # What becomes of a pod under the second version: it gets a node, another one, none, or cannot be compared.
 Kind = Literal["placed", "moved", "waits", "unknown", "evicted"]

@@ -20,7 +20,7 @@ from engine.kernel.errors import SimError
 from engine.objects.kinds import entity_id
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.scheduler.cycle.shadow.trials import Decided
-from engine.versions.choices import proposed_version
+from engine.versions.shown.choices import proposed_version
 
 # What the API server of the other cluster has set, and this one sets itself.
 _OWN: Final = ("resourceVersion", "selfLink")

@@ -6,7 +6,7 @@ import pytest
 
 from engine.diagnosis.observed.evidence import Evidence
 from engine.input.loader import load_files
-from engine.versions.choices import proposed_version
+from engine.versions.shown.choices import proposed_version
 from tests.builders.nodes import node
 from tests.builders.pods import pod
 from tests.engine.diagnosis.triage.clusters import ELEVEN, NOON, event
