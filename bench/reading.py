@@ -9,8 +9,8 @@ from bench.table import Row
 from engine.api_server.validation import manifests
 from engine.input.generate import synthetic
 from engine.input.loader import load_files
+from engine.kernel.garbage import collector_paused
 from engine.objects.openapi.findings import NOTHING
-from kscope.runs.drive.garbage import uncollected
 
 _ROUNDS = 5
 
@@ -41,7 +41,7 @@ def bench(full: bool = False) -> list[Row]:
 
 
 def _seconds(text: bytes) -> float:
-    with uncollected():
+    with collector_paused():
         began = time.process_time()
         assert load_files([("all.json", text)]).ok
         return time.process_time() - began

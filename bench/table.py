@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.size import is_least
-from kscope.runs.drive.garbage import uncollected
+from engine.kernel.garbage import collector_paused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 def _timed(clock: Callable[[], float], work: Callable[[], object]) -> float:
     if not is_least():
         gc.collect()
-    with uncollected():
+    with collector_paused():
         began = clock()
         work()
         return clock() - began

@@ -20,8 +20,8 @@ from engine.diagnosis.triage.triage import triage_parts
 from engine.input.load_result import LoadResult
 from engine.input.loader import load_files
 from engine.input.scenario import Scenario
+from engine.kernel.garbage import collector_paused
 from engine.objects.objects import Pod
-from kscope.runs.drive.garbage import uncollected
 from scheduling.process_forks import forks_of
 
 # The pod that is asked about is one of the largest group of pods without a node.
@@ -34,7 +34,7 @@ def bench(full: bool = False) -> list[Row]:
     """Rows in seconds of CPU, because other programs use the machine, too."""
     text = orjson.dumps({"apiVersion": "v1", "kind": "List", "items": list(_objects())})
     size = f"{len(text) / 2**20:.0f} MiB of JSON"
-    with uncollected():
+    with collector_paused():
         began = time.process_time()
         loaded = load_files([("all.json", text)])
         assert loaded.ok, loaded.problems[:3]

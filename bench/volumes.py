@@ -19,6 +19,7 @@ from engine.api_server.store.store import ObjectStore
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.cluster.storage_actors import VolumeActors
+from engine.kernel.garbage import collector_paused
 from engine.kernel.latency import DEFAULT_LATENCIES, Latencies, Latency
 from engine.kernel.loop import EventLoop
 from engine.kernel.recorder import Recorder
@@ -30,7 +31,6 @@ from engine.objects.phases import protected, settled
 from engine.storage.matching.index import VolumeIndex
 from engine.storage.matching.rules import find_matching_volume
 from engine.versions.registry import VERSIONS
-from kscope.runs.drive.garbage import uncollected
 
 VOLUMES = usual(10_000, least=20)
 ASKED = usual(2_000, least=5)
@@ -351,7 +351,7 @@ def _measure(nodes: int) -> dict[str, float]:
     machines = _Machines(nodes)
     cluster = machines.cluster
     gc.collect()
-    with uncollected():
+    with collector_paused():
         machines.take()
         mount_s = machines.add(machines.pods)
         mounts = machines.mounted

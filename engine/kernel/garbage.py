@@ -7,7 +7,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Generator[None]:
-    """Millions of new objects and no garbage among them: collections would double the time."""
+    """While objects are read, or an engine is made, computes, is frozen or thawed.
+
+    These are millions of new objects and no garbage among them: collections would double the time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from engine.diagnosis.observed.evidence import Evidence
 from engine.kernel.errors import SimError
+from engine.kernel.garbage import collector_paused
 from engine.scheduler.cycle.decisions_mode.rehearsal import Decided, Difference, Rehearsal, rehearse
 from engine.versions.registry import VERSIONS
 from kscope.program.asking.reading.narrowing import Narrowing
@@ -20,7 +21,6 @@ from kscope.program.speech.formats import document, json_lines, written
 from kscope.program.speech.paper import Paper
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted
-from kscope.runs.drive.garbage import uncollected
 
 _SIGNS: Final = {"placed": "+", "moved": "~", "waits": "-", "evicted": "-", "unknown": "?"}
 _MOST_CARDS: Final = 12
@@ -58,7 +58,7 @@ def answer_diff(request: Request, screen: Screen) -> int:
     seed = _seed(request)
     screen.progress(f"deciding under {a} and {b}")
     try:
-        with uncollected():
+        with collector_paused():
             found = rehearse(source.loaded.manifests, a, b, seed=seed)
     except (SimError, ValueError) as refusal:
         raise ProgramError(str(refusal)) from refusal

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.source import fingerprint
-from kscope.runs.drive.garbage import uncollected
+from engine.kernel.garbage import collector_paused
 from kscope.runs.history.keyframes import (
     Frozen,
     KeyframeSchedule,
@@ -36,7 +36,7 @@ def checkpoint_freeze(*, run_id: int, engine: Cluster, commands: int) -> Checkpo
 
     Only `checkpoint_insert` compresses it, so that the engine need not wait for that.
     """
-    with uncollected():
+    with collector_paused():
         frozen = engine.checkpoint()
     return Checkpoint(
         run_id=run_id,

@@ -3,8 +3,7 @@
 import ctypes
 import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import psutil
 
@@ -13,18 +12,6 @@ COLLECT_SECONDS = 60.0  # between two looks for garbage that only the collector 
 GROWTH_BYTES = 256 * 1024 * 1024
 MEASURE_SECONDS = 1.0  # between two measurements
 _MIB = 1024 * 1024
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """While an engine computes, is frozen or thawed: hardly any of what it makes is garbage."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 class Collector:

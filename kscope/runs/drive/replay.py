@@ -18,6 +18,7 @@ from engine.cluster.commands import Command as EngineCommand
 from engine.cluster.initial_objects import Created
 from engine.cluster.source import fingerprint
 from engine.kernel.errors import SimError
+from engine.kernel.garbage import collector_paused
 from engine.kernel.stepwise import finished
 from kscope.runs import measures
 from kscope.runs.drive.beginning.clusters import (
@@ -26,7 +27,6 @@ from kscope.runs.drive.beginning.clusters import (
     cluster_prepare,
 )
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
-from kscope.runs.drive.garbage import uncollected
 from kscope.runs.drive.run_table import Row
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run
@@ -89,7 +89,7 @@ def head_in_steps(run: Run) -> Making:
 
 def engine_created(run: Run) -> Cluster:
     """The engine of *run* before its first step."""
-    with uncollected():
+    with collector_paused():
         return cluster_create(run)
 
 
@@ -174,7 +174,7 @@ def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Cluster, int] | None,
 
 def _restored(checkpoint: Checkpoint) -> tuple[Cluster, int]:
     frozen = engine_bytes(checkpoint)
-    with uncollected():
+    with collector_paused():
         engine = Cluster.restore(frozen)
     if engine.digest() != checkpoint.digest:
         raise Diverged(f"{checkpoint} holds another history than it was stored with")

@@ -26,6 +26,7 @@ from engine.input.load_result import LoadResult, SetupReport
 from engine.input.reading import ConfigurationError
 from engine.input.scenario import SEEDS, Scenario, parse_duration, parse_gates
 from engine.kernel.errors import SimError
+from engine.kernel.garbage import collector_paused
 from engine.kernel.rng import Stream, Streams
 from engine.kernel.sentences import say
 from engine.kernel.units import SECOND
@@ -43,7 +44,7 @@ from engine.scheduler.cycle.decisions_mode.decide import decide
 from engine.versions.kubernetes_version import with_gates
 from engine.versions.registry import DEFAULT, VERSIONS
 from kscope.runs.drive.beginning.extender_client import HttpTransport
-from kscope.runs.drive.garbage import GrowthCollector, Memory, resident_bytes, uncollected
+from kscope.runs.drive.garbage import GrowthCollector, Memory, resident_bytes
 from scheduling.management.intake import add_intake_arguments, load, paths_of, tell
 from scheduling.management.standing import bad_input, expand, write_answer
 from scheduling.process_forks import forks_of
@@ -129,7 +130,7 @@ class Command(BaseCommand):
                 name = option.replace("_", "-")
                 raise bad_input(f"--{name} needs a run; --mode decisions has none")
         try:
-            with uncollected():
+            with collector_paused():
                 (self._decisions if decides else self._run)(paths, options)
         except OSError as error:
             if error.filename is None:

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from engine.diagnosis.triage.triage import triage
+from engine.kernel.garbage import collector_paused
 from engine.versions.registry import VERSIONS
-from kscope.runs.drive.garbage import uncollected
 from scheduling.management.intake import add_intake_arguments, tell
 from scheduling.management.standing import load_files, standing_cluster, write_answer
 
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         """See BaseCommand. Raises CommandError for bad input, with exit status 2."""
         loaded = load_files(options["files"], options)
         tell(self, loaded, leaves_out=frozenset(map(str, loaded.left_out)), asks=False)
-        with uncollected():
+        with collector_paused():
             standing = standing_cluster(loaded, options["profile"])
             tries = not options["no_changes"]
             found = triage(standing.cluster, standing.evidence, tries_changes=tries)

@@ -10,8 +10,8 @@ from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.asking import explain_as_it_stands
 from engine.diagnosis.why import KIND_OF
 from engine.input.load_result import LoadResult
+from engine.kernel.garbage import collector_paused
 from engine.objects.kinds import NAMESPACED
-from kscope.runs.drive.garbage import uncollected
 from scheduling.management.intake import add_intake_arguments, tell
 from scheduling.management.standing import bad_input, load_files, standing_cluster, write_answer
 from scheduling.process_forks import forks_of
@@ -72,7 +72,7 @@ class Command(BaseCommand):
     def _as_it_stands(self, loaded: LoadResult, options: dict[str, Any]) -> None:
         # What is only left out of a run is read here as evidence.
         tell(self, loaded, leaves_out=frozenset(map(str, loaded.left_out)))
-        with uncollected():
+        with collector_paused():
             standing = standing_cluster(loaded, options["profile"])
             kind, key = _asked(standing.evidence, str(options["kind"]), str(options["name"]))
             answer = explain_as_it_stands(

@@ -15,6 +15,7 @@ from engine.diagnosis.report import Fix
 from engine.diagnosis.triage.alone import change_of
 from engine.diagnosis.why import explain_object
 from engine.input.sources.named import NoSuchFileError, files_of
+from engine.kernel.garbage import collector_paused
 from engine.objects.objects import Pod
 from kscope.program.asking.gate.budgets import Budgets
 from kscope.program.asking.gate.holding import Ended, Held, held, refusals_at_end
@@ -30,7 +31,6 @@ from kscope.program.speech.formats import document, json_lines, written
 from kscope.program.speech.paper import Paper
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, first_small
-from kscope.runs.drive.garbage import uncollected
 from scheduling.process_forks import forks_of
 
 _MOST_TITLES = 3
@@ -106,7 +106,7 @@ def _tested(request: Request, screen: Screen, file: str, wanted: tuple[str, ...]
         tally.hear(taken)
         return True
 
-    with uncollected():
+    with collector_paused():
         stop = play.run(screen, count)
         ended = Ended(play.cluster, tally, refusals_at_end(play.cluster), budgets)
         tested = Tested(file)

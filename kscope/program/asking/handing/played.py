@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from engine.cluster.cluster import Cluster, Slice
 from engine.input.scenario import parse_duration
+from engine.kernel.garbage import collector_paused
 from engine.kernel.units import SECOND
 from kscope.exports.encoder import Heading
 from kscope.exports.manifests import documents, is_written, rank
@@ -23,7 +24,6 @@ from kscope.program.speech.errors import ProgramError, Status
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, first_small
 from kscope.program.version import version
-from kscope.runs.drive.garbage import uncollected
 from scheduling.process_forks import forks_of
 
 
@@ -31,7 +31,7 @@ def export_played(
     request: Request, screen: Screen, source: Source, pod: Named | None, output: Output
 ) -> tuple[str, int]:
     """Play and write; what was written in words, and the status."""
-    with uncollected():
+    with collector_paused():
         play = begin(request, source, _until(request))
         writes = {"run": _run, "objects": _objects, "events": _events, "page": _page}
         said = writes[output.format.of](request, screen, play, pod, output)

@@ -13,6 +13,7 @@ import orjson
 from engine.cluster.cluster import Slice
 from engine.diagnosis.why import explain_object
 from engine.input.budget import Stop
+from engine.kernel.garbage import collector_paused
 from engine.kernel.units import SECOND
 from engine.objects.objects import Node, PersistentVolumeClaim, Pod
 from kscope.exports.registry import FORMATS
@@ -28,7 +29,6 @@ from kscope.program.speech.formats import document, written
 from kscope.program.speech.paper import Paper
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, first_small, natural
-from kscope.runs.drive.garbage import uncollected
 
 _MOST_NODES: Final = 6
 _MOST_WAITS: Final = 12
@@ -73,7 +73,7 @@ def answer_simulate(request: Request, screen: Screen) -> int:
     play = begin(request, source, request["until"])
     if request["history"] and not request["save"]:
         raise ProgramError("--history is what --save writes", helps=["--save run.kscope --history"])
-    with uncollected(), _saved(request, play, screen) as hear:
+    with collector_paused(), _saved(request, play, screen) as hear:
         if request.output == "ndjson":
             status = _timeline(play, screen, hear)
         else:

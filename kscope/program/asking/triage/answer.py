@@ -10,6 +10,7 @@ from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.report import Change, Triage
 from engine.diagnosis.triage.standing import Standing
 from engine.diagnosis.triage.triage import triage
+from engine.kernel.garbage import collector_paused
 from kscope.program.asking.reading.narrowing import Narrowing
 from kscope.program.asking.reading.sight import Sight
 from kscope.program.asking.reading.sources import Source, files_and_object, read, stand
@@ -23,7 +24,6 @@ from kscope.program.speech.formats import json_lines, written
 from kscope.program.speech.of_cluster import document_of_cluster
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted
-from kscope.runs.drive.garbage import uncollected
 from scheduling.process_forks import forks_of
 
 
@@ -56,7 +56,7 @@ def answer_triage(request: Request, screen: Screen) -> int:
             f"triage asks about the whole cluster, not about {named.word}/{named.name}",
             helps=[f"kscope why {' '.join(names) or 'FILE'} {named.word}/{named.name}"],
         )
-    with uncollected():
+    with collector_paused():
         triaged = _triaged(request, screen, names)
     _say_what_is_not_known(triaged, screen)
     _print(request, screen, triaged)

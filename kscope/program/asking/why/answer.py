@@ -10,6 +10,7 @@ from engine.diagnosis.observed.evidence import Evidence, is_ready
 from engine.diagnosis.triage.answer import Answer
 from engine.diagnosis.triage.asking import explain_as_it_stands
 from engine.diagnosis.triage.standing import Standing
+from engine.kernel.garbage import collector_paused
 from kscope.program.asking.reading.kinds import Found, Named, found_object
 from kscope.program.asking.reading.sight import Sight
 from kscope.program.asking.reading.sources import Source, files_and_object, read, stand
@@ -23,7 +24,6 @@ from kscope.program.speech.errors import ProgramError, Status
 from kscope.program.speech.formats import json_lines, written
 from kscope.program.speech.of_cluster import document_of_cluster
 from kscope.program.speech.screen import Screen
-from kscope.runs.drive.garbage import uncollected
 from scheduling.process_forks import forks_of
 
 # What a diagnosis calls an object with which nothing is wrong, beside the phases that say so.
@@ -81,7 +81,7 @@ def answer_why(request: Request, screen: Screen) -> int:
         from kscope.program.asking.why.at_instant import answer_why_played
 
         return answer_why_played(request, screen, source, named)
-    with uncollected():
+    with collector_paused():
         explained = _explained(request, screen, source, named)
     print_why(request, screen, explained)
     return _status(explained)

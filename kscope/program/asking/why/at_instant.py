@@ -11,6 +11,7 @@ from engine.diagnosis.triage.answer import Answer
 from engine.diagnosis.triage.standing import Standing
 from engine.input.instants import is_time
 from engine.input.scenario import parse_duration
+from engine.kernel.garbage import collector_paused
 from engine.kernel.sentences import NOTHING
 from engine.kernel.units import SECOND, nanoseconds_of
 from kscope.program.asking.play.play import Play, begin
@@ -20,7 +21,6 @@ from kscope.program.asking.why.answer import Explained, print_why, say_what_was_
 from kscope.program.grammar import Request
 from kscope.program.speech.errors import ProgramError, Status
 from kscope.program.speech.screen import Screen
-from kscope.runs.drive.garbage import uncollected
 from scheduling.process_forks import forks_of
 
 # As in `manage.py why`: when a scenario is asked about that has steps, and no instant is named.
@@ -29,7 +29,7 @@ _DEFAULT = "60s"
 
 def answer_why_played(request: Request, screen: Screen, source: Source, named: Named) -> int:
     """Play until the instant, ask there, and print the answer."""
-    with uncollected():
+    with collector_paused():
         play = begin(request, source)
         _play_until(play, request["at"] or _DEFAULT, screen)
         explained = _explained(request, screen, play, source, named)

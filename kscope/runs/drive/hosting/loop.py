@@ -22,6 +22,7 @@ import redis
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
+from engine.kernel.garbage import collector_paused
 from kscope.database_format import WrongFormat
 from kscope.logs import bind
 from kscope.runs import measures
@@ -31,7 +32,7 @@ from kscope.runs.drive.driver import AT_ONCE, Driver, Turns
 from kscope.runs.drive.ending.stopping import is_stopping
 from kscope.runs.drive.ending.stuck import moved_on
 from kscope.runs.drive.engines import engine_memory, engines_forget, engines_memory
-from kscope.runs.drive.garbage import Collector, GrowthCollector, uncollected
+from kscope.runs.drive.garbage import Collector, GrowthCollector
 from kscope.runs.drive.hosting.ownership import run_own, run_take
 from kscope.runs.drive.keeper import Keeper, leases_keep
 from kscope.runs.nudges import WakeListener
@@ -194,7 +195,7 @@ class Loop:
         try:
             # An engine has half a million long-lived objects and makes hardly any cyclic garbage:
             # the garbage collector took a tenth of the time.
-            with uncollected() if self._is_alone else nullcontext():
+            with collector_paused() if self._is_alone else nullcontext():
                 while self._hosted or (forever and not (is_stopping() or self._ends.is_set())):
                     self._look()
                     self._hear(self._pause())
