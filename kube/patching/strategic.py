@@ -60,7 +60,8 @@ def _merged(definition: str, target: Any, patch: Mapping[str, Any]) -> Manifest 
             field = name.removeprefix(_ORDER)
             if isinstance(found.get(field), list):
                 key = field_rules().of(definition, field).key
-                found[field] = _ordered(key, found[field], order)
+                before = target.get(field) if isinstance(target, Mapping) else None
+                found[field] = _ordered(key, found[field], order, before or [])
     return found
 
 
@@ -82,7 +83,8 @@ def _merge_field(definition: str, found: Manifest, name: str, part: Any) -> None
 
 def _list_merged(content: str, before: list[Any], part: list[Any], key: str) -> list[Any]:
     if not key:
-        return [*before, *(one for one in part if one not in before)]
+        added = [one for place, one in enumerate(part) if one not in [*before, *part[:place]]]
+        return _ordered(key, [*before, *added], part, before)
     patches = [one for one in part if isinstance(one, Mapping)]
     if len(patches) < len(part):
         raise bad_request(f"each item of a list that is merged by {key} must be an object")
@@ -103,7 +105,7 @@ def _list_merged(content: str, before: list[Any], part: list[Any], key: str) -> 
             found.append(merged)
         else:
             found[place] = merged
-    return found
+    return _ordered(key, found, patches, before)
 
 
 def _place_of(found: list[Any], key: str, value: Any) -> int | None:
@@ -113,20 +115,26 @@ def _place_of(found: list[Any], key: str, value: Any) -> int | None:
     return None
 
 
-def _ordered(key: str, found: list[Any], order: list[Any]) -> list[Any]:
-    """*found* with the items of *order* in that order; others keep their place after the one before."""
-    wanted = [one.get(key) if key and isinstance(one, Mapping) else one for one in order]
+def _ordered(key: str, found: list[Any], order: list[Any], before: list[Any]) -> list[Any]:
+    """*found* with the items that *order* names in that order, and the others as they were *before*.
+
+    An other one comes first only where it was before the next named one: what is new goes to the
+    front. Upstream: strategicpatch/patch.go, normalizeElementOrder and mergeSortedSlice.
+    """
 
     def name(one: Any) -> Any:
         return one.get(key) if key and isinstance(one, Mapping) else one
 
-    listed = sorted(
-        (one for one in found if name(one) in wanted), key=lambda one: wanted.index(name(one))
-    )
+    wanted, places = [name(one) for one in order], [name(one) for one in before]
+
+    def place(one: Any) -> int:
+        return places.index(name(one)) if name(one) in places else -1
+
+    named = [one for one in found if name(one) in wanted]
+    named.sort(key=lambda one: wanted.index(name(one)))
+    others = sorted((one for one in found if name(one) not in wanted), key=place)
     result: list[Any] = []
-    for one in found:
-        if name(one) in wanted:
-            result.append(listed.pop(0))
-        else:
-            result.append(one)
-    return result
+    while named and others:
+        comes_first = 0 <= place(others[0]) < place(named[0])
+        result.append((others if comes_first else named).pop(0))
+    return [*result, *named, *others]
