@@ -22,7 +22,7 @@ def kubeconfig(origin: str, run_id: int, *, instant: str = "", token: str = "") 
     instants = ["", instant] if instant else [""]
     names = {one: context_name(run_id, one) for one in instants}
     clusters = [
-        {"name": names[one], "cluster": {"server": _server(origin, api_root(run_id, one), token)}}
+        {"name": names[one], "cluster": _cluster(origin, api_root(run_id, one), token)}
         for one in instants
     ]
     user = {"token": token} if token and urlsplit(origin).scheme == "https" else {}
@@ -47,6 +47,14 @@ def kubeconfig_text(origin: str, run_id: int, *, instant: str = "", token: str =
 def context_name(run_id: int, instant: str = "") -> str:
     """ "run-12" or "run-12@5m30s"."""
     return f"run-{run_id}@{instant}" if instant else f"run-{run_id}"
+
+
+def _cluster(origin: str, root: str, token: str) -> dict[str, Any]:
+    cluster: dict[str, Any] = {"server": _server(origin, root, token)}
+    if urlsplit(origin).scheme == "http":
+        # Others do not look at it; @kubernetes/client-node refuses plain HTTP without it.
+        cluster["insecure-skip-tls-verify"] = True
+    return cluster
 
 
 def _server(origin: str, root: str, token: str) -> str:

@@ -187,12 +187,17 @@ def _int_or_string(content: Any) -> int | str:
 def _time(content: Any) -> str | None:
     """A time in whole seconds; None for the zero time, which JSON leaves out."""
     moment = _moment(content)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None
+    return f"{_date(moment)}T{moment:%H:%M:%SZ}" if moment else None
 
 
 def _micro_time(content: Any) -> str | None:
     moment = _moment(content)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment else None
+    return f"{_date(moment)}T{moment:%H:%M:%S.%fZ}" if moment else None
+
+
+def _date(moment: datetime) -> str:
+    """With a year of four digits, which strftime does not pad."""
+    return f"{moment.year:04d}-{moment:%m-%d}"
 
 
 def _moment(content: Any) -> datetime | None:
