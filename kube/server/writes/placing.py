@@ -56,8 +56,10 @@ def check_place(manifest: Manifest, target: Target) -> None:
 
 
 def version_in(body: Any) -> str:
-    """The resourceVersion that a body names, or ""."""
-    metadata = body.get("metadata") if isinstance(body, Mapping) else None
-    return (
-        str((metadata or {}).get("resourceVersion") or "") if isinstance(metadata, Mapping) else ""
-    )
+    """The resourceVersion that a body names, or ""; "0" stands for any, as without one.
+
+    Upstream: apiserver/pkg/registry/generic/registry/store.go, Update(), doUnconditionalUpdate.
+    """
+    metadata: Any = body.get("metadata") if isinstance(body, Mapping) else None
+    version: Any = metadata.get("resourceVersion") if isinstance(metadata, Mapping) else None
+    return "" if version in (None, "0") else str(version)

@@ -75,6 +75,15 @@ async def test_write_is_answered_with_its_own_result(
     assert int(changed["metadata"]["resourceVersion"]) > int(created["metadata"]["resourceVersion"])
 
 
+@pytest.mark.parametrize("version", ["0", "", None])
+async def test_a_put_of_any_version_is_no_conflict(kube: Kube, version: str | None) -> None:
+    address = "/api/v1/namespaces/default/configmaps"
+    await kube.ask("POST", address, {"metadata": {"name": "mine"}, "data": {"a": "b"}})
+    put = {"metadata": {"name": "mine", "resourceVersion": version}, "data": {"c": "d"}}
+    answer = await kube.ask("PUT", f"{address}/mine", put)
+    assert (answer.status, answer.json["data"]) == (200, {"c": "d"})
+
+
 async def test_unknown_field_is_a_warning_or_a_refusal(
     kube: Kube,
 ) -> None:
