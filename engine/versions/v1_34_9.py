@@ -9,6 +9,6 @@ from engine.versions.v1_34 import V1_34
 V1_34_9 = V1_34.but(
     name="v1.34.9",
     since_patch=2,
-    summary="v1.34 from its patch release 2 on: the sentence about taints no longer names them.",
+    summary="v1.34 from its patch release 2 on: a refusal for taints no longer says which.",
     settings={names.TAINT_TOLERATION: {"names_taint": False}},
 )
