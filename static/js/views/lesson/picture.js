@@ -43,7 +43,7 @@ function Computing({reader, session}) {
 function Stage({reader, session}) {
   const {model} = session;
   return html`
-    <${EventLine} reader=${reader} session=${session} model=${model} />
+    <${EventLine} reader=${reader} session=${session} model=${model} version=${session.tick.value} />
     <${Choosable} reader=${reader} version=${session.tick.value}>
       <${LaneList} session=${session} />
       <div class="mid"><${NodeGrid} session=${session} /><${Disks} session=${session} /></div>
@@ -51,14 +51,14 @@ function Stage({reader, session}) {
 }
 
 /** The event after which the picture is, and what the text's mark that was pressed says of it. */
-function EventLine({reader, session, model}) {
+function EventLine({reader, session, model, version}) {
   const [event] = model.run.events;
   return html`
     <div class="evline"><button type="button" class="btn icon plain" aria-label=${gettext("One event back")} title=${gettext("One event back")} onClick=${() => session.playhead.stepBack()}>‹</button>
       <button type="button" class="btn icon plain" aria-label=${gettext("One event on")} title=${gettext("One event on")} disabled=${!session.playhead.past.value} onClick=${() => session.playhead.stepEvent()}>›</button>
       <span class="num">${timeText(model.at)}</span><span class="num mute">#${count(model.seq)}</span>
       <span class="cut" title=${event ? `${event.object} ${eventText(event)}` : undefined}>${event && html`<span class="mute">${author(event.component)}</span> <b>${event.kind}</b> ${parseId(event.object).name} <span class="mute">${eventText(event)}</span>`}</span></div>
-    <${Attribute} reader=${reader} model=${model} />`;
+    <${Attribute} reader=${reader} model=${model} version=${version} />`;
 }
 
 /** The variable that the text speaks of, and its value now. */
