@@ -2,6 +2,7 @@
 
 import random
 import zlib
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -64,10 +65,13 @@ def test_a_patch_leads_to_any_other_state(
 
 
 def test_a_later_keyframe_writes_what_changed(churned: Run) -> None:
-    *_, before, last = [each for each in keyframes_of(churned) if len(each.levels) > 1]
-    assert before.levels[0] == last.levels[0]
-    changed = states.entities_of(churned.pk, last.levels[-1][0])
-    assert len(changed) < len(folded(churned)[-1])
+    known, found = folded(churned), pairwise(keyframes_of(churned))
+    # Where slices end, and so which keyframes there are, depends on how busy the machine is.
+    sharing = [later for before, later in found if before.levels[0] == later.levels[0]]
+    assert sharing
+    for later in sharing:
+        changed = states.entities_of(churned.pk, later.levels[-1][0])
+        assert len(changed) < len(known[later.seq])
 
 
 def test_a_run_goes_on_from_its_keyframes(churned: Run) -> None:
