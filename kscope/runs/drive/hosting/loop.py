@@ -217,6 +217,8 @@ class Loop:
                     has_missed = False
                     self._nudge_all()
             except redis.RedisError as problem:
+                if self._ends.is_set():
+                    break
                 if not has_missed:
                     log.warning("no nudges: %s", problem)
                 has_missed = True
