@@ -12,7 +12,7 @@ from engine.input.formats.collection import is_collection, read_collection
 from engine.input.formats.scheduler_perf import is_perf
 from engine.input.lessons.loading import LoadedLessons, is_lesson
 from engine.input.load_result import LoadResult, Manifest, Origin
-from engine.input.scenario import parse_header, parse_recording, with_ends
+from engine.input.scenario import LONGEST_NAME, parse_header, parse_recording, with_ends
 from engine.input.sources.bundles import base_of
 from engine.input.sources.foreign import DISCOVERY, Skipped, foreign_reason
 from engine.kernel.sentences import say
@@ -248,7 +248,8 @@ def _server_version(manifest: Manifest) -> str:
         return ""
     told: Any = manifest.get("serverVersion") or manifest.get("info")
     version = cast("Manifest", told).get("gitVersion") if isinstance(told, dict) else None
-    return version if isinstance(version, str) else ""
+    # A scenario keeps it; what is longer than a name is none.
+    return version if isinstance(version, str) and len(version) <= LONGEST_NAME else ""
 
 
 def _is_snapshot(manifest: Manifest) -> bool:

@@ -85,7 +85,7 @@ def checked_document(raw: Any) -> Manifest:
     given, report = mapping(raw, "the scenario"), Report()
     found: Manifest = {}
     for name, value in given.items():
-        check = _PARTS.get(name)
+        check = SCENARIO_PARTS.get(name)
         if check is None:
             report.add((name,), None, "no scenario has this field")
         else:
@@ -302,7 +302,7 @@ def _list(value: Any, path: Path, report: Report) -> list[Any]:
     return cast("list[Any]", value)
 
 
-_PARTS: Final[Mapping[str, Callable[[Any, Path, Report], Any]]] = {
+SCENARIO_PARTS: Final[Mapping[str, Callable[[Any, Path, Report], Any]]] = {
     "name": _line,
     "title": _line,
     "question": _prose,
@@ -321,5 +321,6 @@ _PARTS: Final[Mapping[str, Callable[[Any, Path, Report], Any]]] = {
     "feature_gates": _feature_gates,
     "external_scheduler": _flag,
     "instant": _instant,
+    "served": _line,
     "told": _told,
 }

@@ -1,6 +1,6 @@
 """A run as a file: read back it is the same, and plays again to the same digest."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -8,7 +8,9 @@ import pytest
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.input.budget import Budget
+from engine.input.scenario import Scenario
 from engine.kernel.units import SECOND
+from engine.run_file import checking
 from engine.run_file.contents import Choices, End, Recorded, RunFile
 from engine.run_file.reading import read_run_file, recorded_events
 from engine.run_file.replaying import Replay, Replayed, cluster_of
@@ -53,6 +55,19 @@ def test_a_demo_replays_to_its_digest(demo: str) -> None:
     read = read_run_file(written(file))
     assert read == file
     assert replayed(read) == Replayed()
+
+
+def test_what_a_server_said_of_itself_comes_back() -> None:
+    run = played("local-volumes")
+    scenario = replace(run.scenario, served="v1.34.2")
+    file = replace(file_of(run), document=scenario.to_dict())
+    read = read_run_file(written(file))
+    assert read.document["served"] == "v1.34.2"
+    assert replayed(read) == Replayed()
+
+
+def test_files_may_have_every_scenario_part() -> None:
+    assert {each.name for each in fields(Scenario)} == checking.SCENARIO_PARTS.keys()
 
 
 @pytest.mark.parametrize("demo", ["local-volumes", "checkout-surge"])
