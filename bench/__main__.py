@@ -31,6 +31,7 @@ BENCHES = {
     "database": ("bench.written.database", "What an event takes in the database"),
     "api": ("bench.api", "The Kubernetes API of a run: writes, lists and watches"),
     "many": ("bench.hosting.many", "Many runs at once, in real time"),
+    "idle": ("bench.hosting.idle", "Memory while nothing is asked"),
     "board": ("bench.pages.board", "What a browser waits for when it opens a large run"),
     "frames": ("bench.pages.frames", "The board of a large run while it plays at full speed"),
     "lists": ("bench.pages.lists", "The lists of a large run while it plays at full speed"),

@@ -22,15 +22,43 @@ from kscope.up.processes import Call
 MOST_FILES = 3
 LONGEST_CALL = 65_536
 PATIENCE_S = 5.0  # with a client that connects and does not say what it wants
-# What Django's setup does not load, and several processes or the first request would.
+# What Django's setup does not load, and several processes or the first request would: what each
+# loads by itself, it has in memory of its own.
 MODULES = (
+    "billiard._ext",
+    "billiard.dummy",
+    "billiard.pool",
     "celery.__main__",
-    "celery.bin.worker",
+    "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
+    "celery.app.log",
+    "celery.app.routes",
+    "celery.apps.beat",
+    "celery.apps.worker",
+    "celery.backends.base",
+    "celery.bin.celery",
     "celery.concurrency.solo",
+    "celery.contrib.django.task",
+    "celery.contrib.migrate",
+    "celery.utils.debug",
+    "celery.worker.autoscale",
+    "celery.worker.components",
+    "celery.worker.consumer",
+    "celery.worker.consumer.delayed_delivery",
+    "celery.worker.loops",
+    "celery.worker.pidbox",
+    "celery.worker.strategy",
     "celery.worker.worker",
     "channels.routing",
+    "kombu.asynchronous.semaphore",
+    "kombu.mixins",
+    "kombu.transport.redis",
     "kscope.accounts.sockets",
     "kscope.celery",
+    "kscope.operations.clock",
+    "kscope.operations.headers",
+    "kscope.operations.tasks",
     "kscope.runs.aside.child",
     "kscope.runs.capacity.requests_at_once",
     "kscope.runs.capacity.connections",
@@ -39,9 +67,11 @@ MODULES = (
     "kscope.runs.drive.writer",
     "kscope.runs.stream.routing",
     "kscope.runs.web.body_limit",
+    "kscope.runs.web.packing",
     "kscope.static_files.files",
     "kscope.urls",
     "kube.server.application",
+    "uvicorn.lifespan.on",
     "uvicorn.loops.auto",
     "uvicorn.main",
     "uvicorn.protocols.websockets.auto",
@@ -193,6 +223,8 @@ def _forked() -> Call:
     _set_up()
     for module in MODULES:
         import_module(module)
+    _look_up()
+    gc.collect()
     gc.freeze()
     call = Loader(listener).serve()
     gc.enable()
@@ -204,6 +236,22 @@ def _set_up() -> None:
     import django
 
     django.setup()
+
+
+def _look_up() -> None:
+    """Look up what each process would for itself: migrations, addresses, middleware, templates' tags."""
+    from django.conf import settings
+    from django.template import engines
+    from django.urls import get_resolver
+    from django.utils.module_loading import import_string
+
+    from kscope.database_format import known_migrations
+
+    known_migrations()
+    assert get_resolver().url_patterns
+    for name in settings.MIDDLEWARE:
+        import_string(name)
+    engines.all()
 
 
 def _name(name: str) -> None:
