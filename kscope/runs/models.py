@@ -433,6 +433,13 @@ class Run(OwnedModel):
         null=True, help_text=gettext_lazy("when the newest owner took the run")
     )
     lease_until = models.DateTimeField(null=True)
+    driver_deaths = models.IntegerField(
+        default=0,
+        db_default=0,
+        help_text=gettext_lazy(
+            "processes that were killed while they computed it, since its last slice"
+        ),
+    )
     created = models.DateTimeField(auto_now_add=True)
     scenario_id: int
     parent_id: int | None

@@ -142,7 +142,7 @@ _MOVE_HEAD = (
     " head_seq = %(seq)s, head_at = %(at)s, head_steps = %(steps)s, head_commands = %(commands)s,"
     " head_digest = %(digest)s, next_at = %(next_at)s, head_objects = %(objects)s,"
     " memory_used = CASE WHEN %(memory)s > 0 THEN %(memory)s ELSE memory_used END,"
-    " is_started = true, building = NULL, engine_digest = %(engine)s, differs_from = NULL, differs_for = '',"
+    " is_started = true, building = NULL, driver_deaths = 0, engine_digest = %(engine)s, differs_from = NULL, differs_for = '',"
     " goal_at = CASE WHEN %(at_goal)s THEN NULL ELSE goal_at END,"
     " until_pod = CASE WHEN %(forgets_pod)s THEN '' ELSE until_pod END,"
     " stopped_by = CASE WHEN %(stops)s THEN %(stopped_by)s ELSE stopped_by END,"

@@ -166,7 +166,7 @@ def test_a_run_is_queued_once_until_its_turn(start: Start, monkeypatch: pytest.M
         tasks.enqueue(run.pk)
         tasks.sweep_runs()
     assert sent == [run.pk]
-    monkeypatch.setattr(fleet, "fleet", fleet.Fleet(0, lambda pid, runs: None))
+    monkeypatch.setattr(fleet, "fleet", fleet.Fleet(0, lambda death: None))
     tasks.adopt(run.pk)
     tasks.enqueue(run.pk)
     assert sent == [run.pk, run.pk]
@@ -175,7 +175,7 @@ def test_a_run_is_queued_once_until_its_turn(start: Start, monkeypatch: pytest.M
 def test_worker_that_drains_leaves_runs_to_others(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draining = fleet.Fleet(0, lambda pid, runs: None)
+    draining = fleet.Fleet(0, lambda death: None)
     draining.drain()
     monkeypatch.setattr(fleet, "fleet", draining)
     sent: list[list[int]] = []

@@ -18,9 +18,10 @@ from typing import IO
 
 from django.conf import settings
 
+from kscope.runs.drive.hosting.at_work import AtWork
 from kscope.up.processes import Call, Process, start_function
 
-CALL = Call("driver", "kscope.runs.drive.hosting.process:main")
+MAIN = "kscope.runs.drive.hosting.process:main"
 # A process that is that busy, in hundredths of a core, gets a run back only if all others are, too.
 BUSY = 60
 # Between two starts of a process that ends at once.
@@ -31,12 +32,26 @@ SILENT_SECONDS = 5.0
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Death:
+    """A process of the fleet has ended that was not asked to."""
+
+    pid: int
+    runs: list[int]
+    """Those that it had."""
+    at_work: int
+    """The one of these that it worked on just then; 0 for none."""
+    memory_mib: int
+    """What it had when it last said so."""
+
+
 @dataclass(slots=True, eq=False)
 class Member:
     """A process of the fleet, as the worker knows it."""
 
     process: Process
     orders: IO[bytes]
+    at_work: AtWork
     runs: set[int] = field(default_factory=set[int])
     is_ready: bool = False
     busy: int = 0
@@ -63,8 +78,8 @@ class Member:
 class Fleet:
     """Starts the processes, gives them runs, and replaces those that end."""
 
-    def __init__(self, size: int, gone: Callable[[int, list[int]], None]) -> None:
-        """*gone* is told the pid of a process that has ended, and which runs it had."""
+    def __init__(self, size: int, gone: Callable[[Death], None]) -> None:
+        """*gone* is told of each process that ends."""
         self._size = size
         self._gone = gone
         self._members: list[Member] = []
@@ -175,18 +190,20 @@ class Fleet:
             code = member.process.wait()
             with self._lock:
                 self._members.remove(member)
-                runs = sorted(member.runs)
+                death = _death(member)
                 self._last = {run: last for run, last in self._last.items() if last is not member}
+            member.at_work.forget_file()
             with contextlib.suppress(OSError):
                 member.orders.close()
             if not self.drains:
                 log.error("a process that hosts runs ended, with status %s", code)
-                self._gone(member.process.pid, runs)
+                self._gone(death)
                 time.sleep(max(0.0, PAUSE_SECONDS - (time.monotonic() - began)))
 
     def _hear(self, member: Member, words: list[str]) -> None:
         match words:
             case ["ready"]:
+                member.at_work.forget_file()
                 with self._lock:
                     member.is_ready, member.heard = True, time.monotonic()
                     waiting = sorted(member.runs)
@@ -203,19 +220,30 @@ class Fleet:
                 log.warning("a process that hosts runs said %s", words)
 
 
+def _death(member: Member) -> Death:
+    at_work = member.at_work.run_id
+    # What it took and its worker did not know of yet is nobody's whom the worker could tell.
+    runs = sorted(member.runs)
+    return Death(
+        member.process.pid, runs, at_work if at_work in member.runs else 0, member.memory_mib
+    )
+
+
 def _started() -> tuple[Member, IO[bytes]]:
     orders, answers = os.pipe(), os.pipe()
-    process = start_function(CALL, stdin=orders[0], stdout=answers[1])
+    at_work = AtWork.new()
+    call = Call("driver", MAIN, (str(at_work.path),))
+    process = start_function(call, stdin=orders[0], stdout=answers[1])
     os.close(orders[0])
     os.close(answers[1])
-    return Member(process, os.fdopen(orders[1], "wb")), os.fdopen(answers[0], "rb")
+    return Member(process, os.fdopen(orders[1], "wb"), at_work), os.fdopen(answers[0], "rb")
 
 
 fleet: Fleet | None = None
 """Of this worker."""
 
 
-def begin(size: int, gone: Callable[[int, list[int]], None]) -> Fleet:
+def begin(size: int, gone: Callable[[Death], None]) -> Fleet:
     """Make the fleet of this worker, and have it started; for *gone* see Fleet."""
     global fleet
     fleet = Fleet(size, gone)

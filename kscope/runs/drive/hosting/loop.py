@@ -77,9 +77,11 @@ class Loop:
         *,
         threads: int = 1,
         left: Callable[[int, str], None] = lambda run_id, why: None,
+        at_work: Callable[[int], None] = lambda run_id: None,
         is_alone: bool = True,
     ) -> None:
         """*threads* write slices. *left* is told of each run that it has no longer, and why.
+        *at_work* is told whose turn it is, and 0 after it.
 
         Where the loop is not alone in its process, others need the garbage collector.
         """
@@ -92,6 +94,7 @@ class Loop:
         self._current: Hosted | None = None
         self._committer = Committer(threads)
         self._left = left
+        self._at_work = at_work
         self._ends = threading.Event()
         self._has_stopped = False
         self._collector = Collector()
@@ -287,6 +290,7 @@ class Loop:
             return
         began = time.monotonic()
         self._current = hosted
+        self._at_work(run_id)
         try:
             due = hosted.context.run(next, hosted.turns)
         except StopIteration as end:
@@ -294,6 +298,7 @@ class Loop:
             return
         finally:
             self._current = None
+            self._at_work(0)
         took = time.monotonic() - began
         hosted.seconds += took
         if took > LONG_TURN_SECONDS:

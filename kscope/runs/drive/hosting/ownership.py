@@ -9,7 +9,7 @@ import os
 import socket
 from contextlib import suppress
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, transaction
 
 from kscope.database_format import WrongFormat, check_connection
 from kscope.runs.app_registry import registry
@@ -17,6 +17,7 @@ from kscope.runs.drive import slices
 from kscope.runs.drive.driver import Driver, EngineEnded, Turns
 from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.engines import Live, engine_forget, engine_keep
+from kscope.runs.drive.hosting.fleet import Death
 from kscope.runs.drive.replay import RecordedOtherwise
 from kscope.runs.models import Run
 from kscope.runs.nudges import note_if_full, publish_head
@@ -48,20 +49,54 @@ def run_take(run_id: int) -> int | None:
     return epoch
 
 
-def runs_release(pid: int, runs: list[int]) -> None:
-    """Others may have the *runs* of a process of this machine that has ended, before their leases do."""
+def runs_release(death: Death) -> None:
+    """Others may have the runs of a process of this machine that has ended, before their leases do.
+
+    The run that it worked on has an error when that has happened MOST_DEATHS times in a row.
+    """
+    owner = owner_of(death.pid)
     try:
+        if death.at_work:
+            _note_death(death, owner)
         with connection.cursor() as cursor:
-            cursor.execute(_RELEASE, [runs, owner_of(pid)])
+            cursor.execute(_RELEASE, [death.runs, owner])
     except (OperationalError, InterfaceError) as problem:
         log.warning("the runs of a process that ended are left to the sweeper: %s", problem)
         return
     finally:
         connection.close()
-    for run_id in runs:
+    for run_id in death.runs:
         registry.enqueue(run_id)
 
 
+def _note_death(death: Death, owner: str) -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
+        cursor.execute(_COUNT_DEATH, [death.at_work, owner])
+        found = cursor.fetchone()
+        if found is None or found[0] < MOST_DEATHS:
+            return
+        deaths, head = found
+        error = (
+            f"{deaths} processes in a row ended without a word while they computed this run, the "
+            f"last one at event {head:,}, with {death.memory_mib:,} MiB. Most likely this machine "
+            "has too little memory for it; the log of the worker says more."
+        )
+        cursor.execute(_FAIL, [error, death.at_work, owner])
+    publish_head(death.at_work, head)
+
+
+MOST_DEATHS = 3
+# What the process was writing when it ended is over by then, one way or the other.
+LOCK_TIMEOUT = "5s"
+_COUNT_DEATH = (
+    "UPDATE runs_run SET driver_deaths = driver_deaths + 1"
+    " WHERE id = %s AND lease_owner = %s RETURNING driver_deaths, head_seq"
+)
+_FAIL = (
+    "UPDATE runs_run SET status = 'failed', error = %s, lease_until = NULL, steps_wanted = 0,"
+    " building = NULL WHERE id = %s AND lease_owner = %s"
+)
 # What it was writing when it ended may hold the row of its run for a moment.
 _RELEASE = (
     "UPDATE runs_run SET lease_until = NULL WHERE id IN (SELECT id FROM runs_run"

@@ -10,10 +10,12 @@ import gc
 import io
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import IO
 
 from kscope.runs.app_registry import registry
@@ -21,6 +23,7 @@ from kscope.runs.drive import garbage
 from kscope.runs.drive.committer import writer_close
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.ending.stuck import ended_when_stuck, moves
+from kscope.runs.drive.hosting.at_work import AtWork
 from kscope.runs.drive.hosting.loop import Loop
 
 NICENESS = 2
@@ -43,7 +46,8 @@ def main() -> None:
     registry.process_began("driver")
     gc.freeze()
     worker = _Worker(answers)
-    loop = Loop(threads=WRITING_THREADS, left=worker.told_left)
+    at_work = AtWork(Path(sys.argv[1]))
+    loop = Loop(threads=WRITING_THREADS, left=worker.told_left, at_work=at_work.note)
     # Unbuffered: a thread that reads from a buffer when the interpreter ends would hold its lock.
     orders = open(os.dup(0), "rb", buffering=0)  # noqa: SIM115 PTH123 until the end
     threading.Thread(target=_obey, args=(orders, loop), name="orders", daemon=True).start()
