@@ -113,8 +113,12 @@ class PodWorkers:
             self._resize(worker, old, pod)
         if pod.deletion_timestamp:
             self._deletion(worker)
-        elif pod.volumes and (old is None or old.raw.get("spec") is not pod.spec):
-            self.volumes.reprocess_pod(pod)
+            return
+        if old is None or old.raw.get("spec") is not pod.spec:
+            if pod.volumes:
+                self.volumes.reprocess_pod(pod)
+            if worker.stage is Stage.RUNNING and old is not None and _deadline_differs(old, pod):
+                self._set_deadline(worker)
 
     def _resize(self, worker: Worker, old: ApiObject | None, pod: Pod) -> None:
         """The pod may ask for more or less than it did: it gets that only when there is room."""
@@ -325,18 +329,15 @@ class PodWorkers:
             run_for = self._context.latencies.draw("run") or None
         if run_for is not None:
             worker.timer = self._loop.call_after(run_for, self._finish, worker)
-        limit = pod.spec.get("activeDeadlineSeconds")
+        self._set_deadline(worker)
+
+    def _set_deadline(self, worker: Worker) -> None:
+        """Upstream: active_deadline.go, which looks at the newest spec."""
+        worker.cancel_deadline()
+        limit = worker.pod.spec.get("activeDeadlineSeconds")
         if limit is not None:
-            left = max(0, limit * SECOND - self._active_for(pod))
+            left = max(0, limit * SECOND - _active_for(worker.pod, self._loop.clock))
             worker.deadline = self._loop.call_after(left, self._exceed, worker)
-
-    def _active_for(self, pod: Pod) -> int:
-        """How long the pod has been active, in ns, which another kubelet may have noted.
-
-        A start that is still to come is of another clock. Upstream: pastActiveDeadline().
-        """
-        started = pod.status.get("startTime")
-        return max(0, self._loop.clock - nanoseconds_of(started)) if started else 0
 
     # Ending
 
@@ -410,6 +411,20 @@ class PodWorkers:
             self._resources[worker.node].release(worker.pod.uid)
             self._resizer.forget(worker)
             self._resizer.room_freed(worker.node)
+
+
+def _active_for(pod: Pod, clock: int) -> int:
+    """How long the pod has been active, in ns, which another kubelet may have noted.
+
+    A start that is still to come is of another clock. Upstream: pastActiveDeadline().
+    """
+    started = pod.status.get("startTime")
+    return max(0, clock - nanoseconds_of(started)) if started else 0
+
+
+def _deadline_differs(old: ApiObject, new: ApiObject) -> bool:
+    before, after = (one.spec.get("activeDeadlineSeconds") for one in (old, new))
+    return before != after
 
 
 def _running_status(worker: Worker, now: str) -> Manifest:

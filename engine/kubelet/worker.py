@@ -73,10 +73,16 @@ class Worker:
 
     def cancel_timers(self) -> None:
         """Steps that were due for the pod are dropped."""
-        for timer in (self.timer, self.deadline):
-            if timer is not None:
-                timer.cancel()
-        self.timer = self.deadline = None
+        self.cancel_deadline()
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = None
+
+    def cancel_deadline(self) -> None:
+        """The pod may run on."""
+        if self.deadline is not None:
+            self.deadline.cancel()
+        self.deadline = None
 
     def cancel_resize(self) -> None:
         """A resize that was allocated is not carried out."""

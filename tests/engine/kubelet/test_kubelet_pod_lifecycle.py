@@ -219,3 +219,17 @@ def test_a_kubelet_ignores_an_unbound_namesake() -> None:
     machine.add_pod("web", node="")
     machine.run(5)
     assert machine.pod("web").phase == "Pending"
+
+
+def test_a_deadline_may_come_while_a_pod_runs() -> None:
+    machine = Machine()
+    machine.add_pod("a")
+    machine.run(10)
+    assert machine.pod("a").phase == "Running"
+    patch = {"spec": {"activeDeadlineSeconds": 15}}
+    machine.store.patch("Pod", "default/a", patch, by="api")
+    machine.run(3)
+    assert machine.pod("a").phase == "Running"
+    machine.run(4)
+    status = machine.pod("a").status
+    assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
