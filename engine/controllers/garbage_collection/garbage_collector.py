@@ -89,6 +89,7 @@ class GarbageCollector:
             return
         if old is not None and old.owner_references != new.owner_references:
             self._unlink(old)
+            self._queue_unblocked(old, new)
         if event.type == "DELETED":
             self._unlink(new)
         elif new.owner_references:
@@ -138,6 +139,16 @@ class GarbageCollector:
         owner = self._owner(ref, namespace)
         if owner is not None and owner.deletion_timestamp:
             self._queue.add(_entry(owner))
+
+    def _queue_unblocked(self, old: ApiObject, new: ApiObject) -> None:
+        """Look again at owners whose foreground deletion *new* no longer blocks, as *old* did.
+
+        Upstream: graph_builder.go, addUnblockedOwnersToDeleteQueue().
+        """
+        left = [ref_key(ref, new.namespace) for ref in new.owner_references if _is_blocking(ref)]
+        for ref in old.owner_references:
+            if _is_blocking(ref) and ref_key(ref, old.namespace) not in left:
+                self._queue_owner(ref, old.namespace)
 
     def _dependents_of(self, owner: ApiObject) -> list[tuple[str, str]]:
         return [
@@ -194,6 +205,8 @@ class GarbageCollector:
                 patch: Manifest = {"metadata": {"ownerReferences": solid}}
                 self._store.update(obj.patched(patch), by=self.AUTHOR)
             return
+        if waiting and self._closes_circle(obj):
+            self._unblock_owners(obj)
         propagation = BACKGROUND
         if ORPHAN_FINALIZER in obj.finalizers:
             propagation = ORPHAN
@@ -207,6 +220,20 @@ class GarbageCollector:
             options=DeleteOptions(propagation=propagation),
             message=why,
         )
+
+    def _closes_circle(self, obj: ApiObject) -> bool:
+        """Whether a dependent waits for *obj*, for which its owner waits."""
+        found = (self._store.find(kind, key) for kind, key in self._dependents_of(obj))
+        return any(
+            each is not None and each.deletion_timestamp and FOREGROUND_FINALIZER in each.finalizers
+            for each in found
+        )
+
+    def _unblock_owners(self, obj: ApiObject) -> None:
+        """Upstream: patch.go, unblockOwnerReferencesStrategicMergePatch()."""
+        refs = [{**ref, "blockOwnerDeletion": False} for ref in obj.owner_references]
+        patch: Manifest = {"metadata": {"ownerReferences": refs}}
+        self._store.patch(obj.kind, obj.key, patch, by=self.AUTHOR)
 
     def _delete_dependents_first(self, obj: ApiObject) -> None:
         """Upstream: processDeletingDependentsItem()."""
@@ -248,7 +275,8 @@ def _entry(obj: ApiObject) -> str:
 
 
 def _blocks(dependent: ApiObject, owner: ApiObject) -> bool:
-    return any(
-        ref.get("blockOwnerDeletion") and refers_to(ref, owner)
-        for ref in dependent.owner_references
-    )
+    return any(_is_blocking(ref) and refers_to(ref, owner) for ref in dependent.owner_references)
+
+
+def _is_blocking(ref: Manifest) -> bool:
+    return bool(ref.get("blockOwnerDeletion"))
