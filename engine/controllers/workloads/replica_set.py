@@ -47,6 +47,8 @@ class ReplicaSetController(Controller):
         self._credit = _WRITE_CREDIT
         self._credit_at = context.loop.now
         self._waiting: dict[str, None] = {}
+        # By key, the versions that its own writes of a status have made and that it has not seen.
+        self._own: dict[str, list[str]] = {}
         self._listers.of(self.KIND).on_event(self._on_replica_set)
         # Without any, no pod is of interest.
         only_with = self._listers.of(self.KIND)
@@ -58,10 +60,24 @@ class ReplicaSetController(Controller):
     # Watch events
 
     def _on_replica_set(self, event: WatchEvent) -> None:
+        new, old = event.new, event.old
         if event.type == "DELETED":
-            self._expectations.forget(event.new.key)
-        if event.old is None or not only_status_changed(event.old, event.new):
-            self._queue.add(event.new.key)
+            self._expectations.forget(new.key)
+            self._own.pop(new.key, None)
+        is_own = self._is_own(new)
+        if old is None or not is_own or not only_status_changed(old, new):
+            self._queue.add(new.key)
+
+    def _is_own(self, replica_set: ApiObject) -> bool:
+        """Whether a version is of its own write, which leaves nothing to do."""
+        own = self._own.get(replica_set.key, [])
+        if replica_set.resource_version not in own:
+            return False
+        # What was written before this version is not delivered any more.
+        del own[: own.index(replica_set.resource_version) + 1]
+        if not own:
+            del self._own[replica_set.key]
+        return True
 
     def _on_pod(self, event: WatchEvent) -> None:
         new, old = event.new, event.old
@@ -108,7 +124,8 @@ class ReplicaSetController(Controller):
         status = self._status(replica_set, pods, failure)
         if status != {**replica_set.status, "replicas": replica_set.status.get("replicas", 0)}:
             self._credit -= _WRITE_COST
-            self._write_status(replica_set, status)
+            written = self._write_status(replica_set, status)
+            self._own.setdefault(key, []).append(written.resource_version)
         if failure is not None:
             raise ApiError(failure[1])
         if (

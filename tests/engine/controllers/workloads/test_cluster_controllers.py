@@ -368,3 +368,31 @@ def test_initial_budgets_are_counted_at_the_start() -> None:
     del guard["spec"]["template"]
     world = World(*NODES, make_pod("a", "n1"), make_pod("b", "n2"), guard)
     assert world.get("PodDisruptionBudget").status["disruptionsAllowed"] == 1
+
+
+def test_a_circle_of_owners_blocks_no_foreground_deletion() -> None:
+    pods = [make_pod(f"p{number}", "n1") for number in range(3)]
+    for number, each in enumerate(pods):
+        each["metadata"]["uid"] = f"u{number}"
+        owner = pods[number - 1]
+        reference = {"apiVersion": "v1", "kind": "Pod", "name": owner["metadata"]["name"]}
+        reference |= {"uid": f"u{(number - 1) % 3}", "blockOwnerDeletion": True}
+        each["metadata"]["ownerReferences"] = [reference]
+    world = World(*NODES, *pods)
+    world.run(3)
+    world.do("delete", "pod/default/p0", propagation="Foreground")
+    world.run(60)
+    assert world.store.objects("Pod") == []
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"])
+def test_controllers_restore_a_status_that_was_overwritten(kind: str) -> None:
+    given: Json = {} if kind == "DaemonSet" else {"replicas": 2}
+    world = World(*NODES, make(kind, **given))
+    world.run(60)
+    before = world.get(kind).status
+    count = "numberReady" if kind == "DaemonSet" else "readyReplicas"
+    assert before[count] == 2
+    world.patch(f"{kind.lower()}/default/web", status={count: 0})
+    world.run(1)
+    assert world.get(kind).status == before

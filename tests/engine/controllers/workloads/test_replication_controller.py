@@ -51,3 +51,13 @@ def test_its_pods_go_with_it() -> None:
     world.do("delete", "replicationcontroller/default/web")
     world.run(60)
     assert world.pods() == []
+
+
+def test_it_restores_a_status_that_was_overwritten() -> None:
+    world = World(make_node("n1"), _controller(2))
+    world.run(20)
+    before = world.get("ReplicationController").status
+    zeros = {"readyReplicas": 0, "availableReplicas": 0}
+    world.patch("replicationcontroller/default/web", status=zeros)
+    world.run(1)
+    assert world.get("ReplicationController").status == before
