@@ -361,7 +361,7 @@ class CommandExecutor:
         old = self._find(command.object)
         patch = _stored(command.patch or {})
         strategy.check_patch(old, patch, command.permission)
-        patch = strategy.permitted(patch, command.permission)
+        patch = strategy.permitted(old.kind, patch, command.permission)
         new = self._updated(old, old.patched(patch), command.permission)
         comparisons = self._comparisons(old, new)
         self._store.update(new, by=by)

@@ -5,6 +5,7 @@ strategy of a resource: pkg/registry/*/strategy.go, PrepareForCreate(), PrepareF
 ValidateUpdate(); apiserver/pkg/registry/rest, BeforeCreate() and BeforeUpdate().
 """
 
+from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from engine.api_server.admission.defaults import with_defaults
@@ -37,6 +38,16 @@ _WIPED: Final = ("creationTimestamp", "deletionGracePeriodSeconds", "deletionTim
 )
 _KEPT: Final = ("resourceVersion", "uid", "creationTimestamp", "generation", "selfLink")
 _TYPE: Final = ("apiVersion", "kind")
+# Kinds of which a write of the status leaves the metadata alone.
+# Upstream: ResetObjectMetaForStatus(), which the strategies of these call.
+_STATUS_ALONE: Final = frozenset(
+    ("DeviceTaintRule", "PodGroup", "ResourceClaim", "VolumeAttachment")
+)
+# What it leaves alone of others. Upstream: PrepareForUpdate() of their status strategies.
+_NOT_WITH_STATUS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Deployment": ("labels",),
+    "Pod": ("ownerReferences", "deletionTimestamp"),
+}
 # What of a pod's spec a write with the permission for it may change.
 _OF_PODS: Final = frozenset(
     ("containers", "initContainers", "activeDeadlineSeconds", "tolerations")
@@ -56,8 +67,8 @@ def prepare_for_create(manifest: Manifest, permission: Permission) -> Manifest:
     return {**kept, "metadata": _without(cast("Manifest", metadata), dropped)}
 
 
-def permitted(patch: Manifest, permission: Permission) -> Manifest:
-    """The part of a merge patch that its writer may change; a server leaves the rest as it is.
+def permitted(kind: str, patch: Manifest, permission: Permission) -> Manifest:
+    """The part of a merge patch of a *kind* that its writer may change; the rest stays as it is.
 
     Upstream: PrepareForUpdate(), such as that of podStatusStrategy.
     """
@@ -73,10 +84,16 @@ def permitted(patch: Manifest, permission: Permission) -> Manifest:
         return {**kept, "metadata": given} if "metadata" in patch and permission.rest else kept
     metadata = _without(cast("Manifest", given), _KEPT)
     if not permission.rest:
-        # Who manages the fields of a status, too, is noted in the metadata.
-        noted = ("managedFields",) if permission.status else ()
-        metadata = {name: part for name, part in metadata.items() if name in noted}
+        metadata = _beside_the_status(kind, metadata) if permission.status else {}
     return {**kept, "metadata": metadata} if metadata else kept
+
+
+def _beside_the_status(kind: str, metadata: Manifest) -> Manifest:
+    """What a write of a status may change of the metadata: of most kinds, as much as any write."""
+    if kind in _STATUS_ALONE:
+        # Who manages the fields of a status, too, is noted in the metadata.
+        return {name: part for name, part in metadata.items() if name == "managedFields"}
+    return _without(metadata, _NOT_WITH_STATUS.get(kind, ()))
 
 
 def prepare_for_update(old: Manifest, new: Manifest) -> Manifest:

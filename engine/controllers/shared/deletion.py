@@ -4,6 +4,7 @@ Upstream: apiserver/pkg/registry/rest/delete.go, registry/generic/registry/store
 (deletionFinalizersForGarbageCollection), pkg/registry/core/{pod,namespace}.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,20 @@ BACKGROUND: Final = "Background"
 FOREGROUND: Final = "Foreground"
 ORPHAN: Final = "Orphan"
 PROPAGATIONS: Final = (BACKGROUND, FOREGROUND, ORPHAN)
+
+# Kinds whose dependents stay by default, and versions of which those of all kinds do.
+# Upstream: DefaultGarbageCollectionPolicy() of their strategies.
+_ORPHANED_OF: Final = frozenset((("v1", "ReplicationController"), ("batch/v1", "Job")))
+_ORPHANED_IN: Final = frozenset(
+    ("apps/v1beta1", "apps/v1beta2", "batch/v1beta1", "extensions/v1beta1")
+)
+# What a client is told that leaves the pods of a Job behind. Upstream:
+# pkg/registry/batch/job/storage/storage.go, deleteOptionWarnings.
+PODS_ARE_KEPT: Final = (
+    "child pods are preserved by default when jobs are deleted; set "
+    "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this "
+    "warning"
+)
 
 _HOLDS: Final = {FOREGROUND: FOREGROUND_FINALIZER, ORPHAN: ORPHAN_FINALIZER}
 
@@ -32,6 +47,18 @@ class DeleteOptions:
 
 
 NO_OPTIONS: Final = DeleteOptions()
+
+
+def default_propagation(api_version: str, kind: str, finalizers: Iterable[str]) -> str:
+    """What becomes of the dependents where a client of the API does not say it.
+
+    Upstream: shouldOrphanDependents() and shouldDeleteDependents().
+    """
+    told = [policy for policy, hold in _HOLDS.items() if hold in finalizers]
+    if told:
+        return told[-1]
+    is_kept = (api_version, kind) in _ORPHANED_OF or api_version in _ORPHANED_IN
+    return ORPHAN if is_kept else BACKGROUND
 
 
 def grace_of(obj: ApiObject) -> int:

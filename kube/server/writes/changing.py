@@ -201,7 +201,7 @@ class Changer:
         permission = permission_at(target.subresource)
         new = strategy.admitted(old, new, permission)
         new = defaulted(target.resource, without_values(new, target.resource.kind, keeps_copy=True))
-        patch = strategy.permitted(patching.difference(old, new), permission)
+        patch = strategy.permitted(old["kind"], patching.difference(old, new), permission)
         return with_managers(self.objects.fields(target), patch, old, new, is_applied=is_apply)
 
     def _with_checked_metadata(self, target: Target, old: Manifest, new: Manifest) -> Manifest:

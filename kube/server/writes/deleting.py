@@ -1,16 +1,23 @@
 """Answers to deletions: of one object, or of those of a collection that a request selects."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from engine.controllers.shared.deletion import (
+    BACKGROUND,
+    ORPHAN,
+    PODS_ARE_KEPT,
+    default_propagation,
+)
 from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.server.answers import answered
 from kube.server.objects.instants import now
 from kube.server.reading import Read
 from kube.server.writes.delete_options import DeleteOptions
-from kube.server.writes.run_objects import Promise, RunObjects
+from kube.server.writes.run_objects import Promise, RunObjects, warning_header
 from kube.status import method_not_allowed, not_found, success
 
 
@@ -37,8 +44,9 @@ class Deleter:
             gone = success(target.resource, target.name, found.uid)
         if options.is_trial:
             return answered(gone)
-        promise = Promise("left", 200, gone, uid=found.uid)
-        return await self.objects.do(_deletion(target, options), target, promise)
+        command = _deletion(target, options, found.manifest)
+        promise = Promise("left", 200, gone, _warnings([command], target, options), found.uid)
+        return await self.objects.do(command, target, promise)
 
     async def delete_all(self, target: Target) -> Response:
         """Delete those of a collection that the request selects, and answer with them."""
@@ -59,11 +67,26 @@ class Deleter:
             return answered(content)
         metadata = [one["metadata"] for one in manifests]
         named = [Target(target.resource, one.get("namespace", ""), one["name"]) for one in metadata]
-        commands = [_deletion(one, options) for one in named]
+        pairs = zip(named, manifests, strict=True)
+        commands = [_deletion(one, options, manifest) for one, manifest in pairs]
         places = [(one.namespace, one.name) for one in named]
-        promise = Promise("whole", 200, content, places=places)
+        warnings = _warnings(commands, target, options)
+        promise = Promise("whole", 200, content, warnings, places=places)
         return await self.objects.do_all(commands, named, promise)
 
 
-def _deletion(target: Target, options: DeleteOptions) -> Manifest:
-    return {"verb": "delete", "object": target.entity, **options.command}
+def _deletion(target: Target, options: DeleteOptions, manifest: Manifest) -> Manifest:
+    resource = target.resource
+    held: list[str] = manifest["metadata"].get("finalizers") or []
+    usual = default_propagation(resource.api_version, resource.kind, held)
+    given = {"propagation": usual} if usual != BACKGROUND else {}
+    return {"verb": "delete", "object": target.entity, **given, **options.command}
+
+
+def _warnings(
+    commands: Sequence[Manifest], target: Target, options: DeleteOptions
+) -> dict[str, str]:
+    """Upstream: pkg/registry/batch/job/storage/storage.go, Delete()."""
+    kept = [one for one in commands if one.get("propagation") == ORPHAN]
+    is_unsaid = target.resource.kind == "Job" and "propagation" not in options.command
+    return warning_header([PODS_ARE_KEPT]) if kept and is_unsaid else {}

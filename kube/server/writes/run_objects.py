@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -199,8 +199,7 @@ class RunObjects:
         texts = problems_of(self.request)[:_MOST_WARNINGS]
         if not self.is_tried and self.run.status == Run.Status.PAUSED:
             texts = [*texts, f"run {self.run.pk} is paused; play it for what follows from this"]
-        found = ", ".join(f"299 - {_quoted(text)}" for text in texts)
-        return {"Warning": found} if found else {}
+        return warning_header(texts)
 
 
 def check_outcomes(
@@ -218,6 +217,12 @@ def check_outcomes(
             if as_not_stored:
                 raise NotStored from error
             raise error
+
+
+def warning_header(texts: Iterable[str]) -> dict[str, str]:
+    """The header of an answer that has each of *texts* printed beside it."""
+    found = ", ".join(f"299 - {_quoted(text)}" for text in texts)
+    return {"Warning": found} if found else {}
 
 
 def _quoted(text: str) -> str:

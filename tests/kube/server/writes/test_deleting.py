@@ -166,3 +166,48 @@ async def test_the_last_finalizer_goes_with_the_object(kube: Kube) -> None:
     assert answer.json["metadata"]["deletionTimestamp"]
     assert "finalizers" not in answer.json["metadata"]
     assert (await kube.get(f"{MAPS}/held")).status == 404
+
+
+TEMPLATE = {
+    "metadata": {"labels": {"app": "made"}},
+    "spec": {"containers": [{"name": "c", "image": "app:1"}]},
+}
+CONTROLLER = {"metadata": {"name": "made"}, "spec": {"replicas": 0, "template": TEMPLATE}}
+ONCE = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+JOB = {"metadata": {"name": "made"}, "spec": {"template": ONCE}}
+REPLICA_SET = {
+    **CONTROLLER,
+    "spec": {**CONTROLLER["spec"], "selector": {"matchLabels": {"app": "made"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "is_orphaning"),
+    [
+        ("/api/v1/namespaces/default/replicationcontrollers", CONTROLLER, True),
+        ("/apis/batch/v1/namespaces/default/jobs", JOB, True),
+        ("/apis/apps/v1beta2/namespaces/default/replicasets", REPLICA_SET, True),
+        ("/apis/apps/v1/namespaces/default/replicasets", REPLICA_SET, False),
+    ],
+    ids=["controller", "job", "older", "newer"],
+)
+async def test_older_versions_orphan_dependents_by_default(
+    kube: Kube, driven: Run, path: str, body: dict[str, Any], is_orphaning: bool
+) -> None:
+    assert (await kube.ask("POST", path, body)).status == 201
+    answer = await kube.ask("DELETE", f"{path}/made")
+    assert answer.status == 200
+    command = await Command.objects.filter(run=driven).alast()
+    assert command is not None
+    assert command.body.get("propagation") == ("Orphan" if is_orphaning else None)
+    is_job = "jobs" in path
+    assert ("child pods are preserved by default" in answer.headers.get("warning", "")) is is_job
+
+
+async def test_a_policy_that_a_client_names_counts(kube: Kube, driven: Run) -> None:
+    path = "/api/v1/namespaces/default/replicationcontrollers"
+    await kube.ask("POST", path, CONTROLLER)
+    await kube.ask("DELETE", f"{path}/made", {"propagationPolicy": "Background"})
+    command = await Command.objects.filter(run=driven).alast()
+    assert command is not None
+    assert command.body["propagation"] == "Background"

@@ -225,6 +225,20 @@ async def test_each_kind_of_patch_changes_the_object(kube: Kube) -> None:
     assert labels == {"a": "1", "b": "2", "c": "3"}
 
 
+async def test_annotations_may_come_with_a_status(kube: Kube) -> None:
+    said = {"annotations": {"a": "b"}, "labels": {"c": "d"}}
+    patch = {"metadata": said, "status": {"message": "hello"}}
+    pod = (await kube.ask("PATCH", f"{PODS}/giant/status", patch, content_type=MERGE)).json
+    assert (pod["metadata"]["annotations"]["a"], pod["metadata"]["labels"]["c"]) == ("b", "d")
+    assert pod["status"]["message"] == "hello"
+    await kube.ask("POST", DEPLOYMENTS, DEPLOYMENT)
+    path = f"{DEPLOYMENTS}/app/status"
+    made = (await kube.ask("PATCH", path, {"metadata": said}, content_type=MERGE)).json
+    assert made["metadata"]["annotations"]["a"] == "b"
+    # As upstream, the status of a Deployment comes without labels.
+    assert made["metadata"]["labels"] == {"a": "b", "c": "d"}
+
+
 async def test_the_status_has_an_address_of_its_own(kube: Kube) -> None:
     message = {"status": {"message": "hello"}}
     await kube.ask("PATCH", f"{PODS}/giant", message, content_type=MERGE)
