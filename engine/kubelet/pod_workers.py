@@ -113,11 +113,10 @@ class PodWorkers:
             self._resize(worker, old, pod)
         if pod.deletion_timestamp:
             self._deletion(worker)
-            return
-        if old is None or old.raw.get("spec") is not pod.spec:
+        elif old is None or old.raw.get("spec") is not pod.spec:
             if pod.volumes:
                 self.volumes.reprocess_pod(pod)
-            if worker.stage is Stage.RUNNING and old is not None and _deadline_differs(old, pod):
+            if worker.stage is Stage.RUNNING and _deadline_differs(old, pod):
                 self._set_deadline(worker)
 
     def _resize(self, worker: Worker, old: ApiObject | None, pod: Pod) -> None:
@@ -228,10 +227,9 @@ class PodWorkers:
         return observed_failure(pod) or told_failure(pod, self._told.get(pod.key))
 
     def _resources_of(self, node: str) -> NodeResources:
-        resources = self._resources.get(node)
-        if resources is None:
-            resources = self._resources[node] = NodeResources(self._rules)
-        return resources
+        if node not in self._resources:
+            self._resources[node] = NodeResources(self._rules)
+        return self._resources[node]
 
     def _take_over(self, worker: Worker, before: Worker | None) -> None:
         """Its containers run already, before the run began or while the kubelet was away."""
@@ -334,9 +332,8 @@ class PodWorkers:
     def _set_deadline(self, worker: Worker) -> None:
         """Upstream: active_deadline.go, which looks at the newest spec."""
         worker.cancel_deadline()
-        limit = worker.pod.spec.get("activeDeadlineSeconds")
-        if limit is not None:
-            left = max(0, limit * SECOND - _active_for(worker.pod, self._loop.clock))
+        left = _time_left(worker.pod, self._loop.clock)
+        if left is not None:
             worker.deadline = self._loop.call_after(left, self._exceed, worker)
 
     # Ending
@@ -413,18 +410,20 @@ class PodWorkers:
             self._resizer.room_freed(worker.node)
 
 
-def _active_for(pod: Pod, clock: int) -> int:
-    """How long the pod has been active, in ns, which another kubelet may have noted.
+def _time_left(pod: Pod, clock: int) -> int | None:
+    """How long the pod may still be active, in ns; None without a deadline.
 
-    A start that is still to come is of another clock. Upstream: pastActiveDeadline().
+    Another kubelet may have noted its start. One that is still to come is of another clock.
+    Upstream: pastActiveDeadline().
     """
-    started = pod.status.get("startTime")
-    return max(0, clock - nanoseconds_of(started)) if started else 0
+    limit, started = pod.spec.get("activeDeadlineSeconds"), pod.status.get("startTime")
+    active = max(0, clock - nanoseconds_of(started)) if started else 0
+    return None if limit is None else max(0, limit * SECOND - active)
 
 
-def _deadline_differs(old: ApiObject, new: ApiObject) -> bool:
-    before, after = (one.spec.get("activeDeadlineSeconds") for one in (old, new))
-    return before != after
+def _deadline_differs(old: ApiObject | None, new: ApiObject) -> bool:
+    name = "activeDeadlineSeconds"
+    return old is not None and old.spec.get(name) != new.spec.get(name)
 
 
 def _running_status(worker: Worker, now: str) -> Manifest:
