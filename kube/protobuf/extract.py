@@ -1,6 +1,7 @@
-"""Writes fields.txt: `python -m kube.protobuf.extract API_FOLDER APIMACHINERY_FOLDER`.
+"""Writes fields.txt: `python -m kube.protobuf.extract FOLDER…`.
 
-The folders are checkouts of k8s.io/api and k8s.io/apimachinery. A line is a message and its fields:
+The folders are checkouts of k8s.io/api and k8s.io/apimachinery, the oldest first: versions that were
+removed since are only in older ones. A line is a message and its fields:
 
     core.v1.PodSpec volumes=1*core.v1.Volume nodeName=10:string priority=25?int32 …
 
@@ -35,10 +36,10 @@ Messages = dict[str, list[tuple[str, int, str, str]]]
 
 def main() -> None:
     """Write the file."""
-    api, apimachinery = map(Path, sys.argv[1:3])
     messages: Messages = {}
-    for proto in sorted([*api.rglob("generated.proto"), *apimachinery.rglob("generated.proto")]):
-        messages |= _messages(proto)
+    for folder in map(Path, sys.argv[1:]):
+        for proto in sorted(folder.rglob("generated.proto")):
+            messages |= _messages(proto)
     lines = [_line(name, messages[name]) for name in sorted(_reached(messages))]
     (Path(__file__).parent / "fields.txt").write_text("".join(lines))
 

@@ -3,6 +3,7 @@
 import pytest
 
 from kube.protobuf.decoding import MAGIC, decoded
+from kube.resources import SERVED, Resource
 
 SECONDS_OF_YEAR_1 = -62_135_596_800
 
@@ -68,6 +69,12 @@ def entry(key: bytes, value: bytes) -> bytes:
             {"driverName": "ebs.csi.aws.com", "parameters": {"iops": "3000"}},
         ),
         (
+            b"scheduling.k8s.io/v1alpha2",
+            b"PodGroup",
+            part(2, part(2, part(2, varint(1 << 3) + varint(3)))),
+            {"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}},
+        ),
+        (
             b"apps/v1",
             b"ControllerRevision",
             part(2, part(1, b'{"spec": {}}')) + varint(3 << 3) + varint(4),
@@ -82,3 +89,14 @@ def test_other_served_kinds_are_read(
     assert {
         name: part for name, part in found.items() if name not in ("kind", "apiVersion")
     } == read
+
+
+@pytest.mark.parametrize("resource", SERVED, ids=lambda one: f"{one.api_version} {one.kind}")
+def test_every_served_kind_is_read(resource: Resource) -> None:
+    named = resource.api_version.encode(), resource.kind.encode()
+    found = decoded(message(*named, part(1, part(1, b"mine"))))
+    assert found == {
+        "kind": resource.kind,
+        "apiVersion": resource.api_version,
+        "metadata": {"name": "mine"},
+    }
