@@ -4,10 +4,11 @@ Admission only ever adds to a quota; what has gone is counted out here.
 Upstream: pkg/controller/resourcequota (resource_quota_controller.go, resource_quota_monitor.go).
 """
 
+from functools import partial
 from typing import ClassVar, Final
 
-from engine.api_server.admission.quota.amounts import read_amounts
-from engine.api_server.admission.quota.usage import QuotaMeter, Usage, is_current
+from engine.api_server.admission.quota.amounts import Amounts, read_amounts
+from engine.api_server.admission.quota.usage import Listed, QuotaMeter, Usage, is_current
 from engine.api_server.store.watches import WatchEvent
 from engine.controllers.shared.controller import Controller, ControllerContext
 from engine.controllers.shared.ticker import Ticker
@@ -38,13 +39,18 @@ class ResourceQuotaController(Controller):
         self._listers.claims.on_event(self._on_object, only_with=self._quotas)
         # The other kinds that some quota counts, which are watched from then on.
         self._watched: dict[str, None] = {}
+        # By uid, what a quota counts of the objects that the run does not hold.
+        self._beyond: dict[str, Amounts] = {}
         self._resync = Ticker(context.loop, FULL_RESYNC, self._sync_all)
 
     # What it hears
 
     def _on_quota(self, event: WatchEvent) -> None:
         if event.type == "DELETED":
+            self._beyond.pop(event.new.uid, None)
             return
+        if event.new.uid not in self._beyond:
+            self._beyond[event.new.uid] = self._meter.beyond(event.new, self._listed(event.new))
         # The resync finds charges for objects that were not created after all.
         self._resync.arm()
         quota, old = event.new, event.old
@@ -91,13 +97,13 @@ class ResourceQuotaController(Controller):
         quota = self._quotas.get(key)
         if quota is None:
             return
-
-        def listed(kind: str) -> list[ApiObject]:
-            return self._contents(kind, quota.namespace)
-
-        status = self._meter.status(quota, listed, self._loop.clock)
+        beyond = self._beyond.get(quota.uid, {})
+        status = self._meter.status(quota, self._listed(quota), self._loop.clock, beyond)
         if not is_current(quota, status):
             self._write_status(quota, status)
+
+    def _listed(self, quota: ApiObject) -> Listed:
+        return partial(self._contents, namespace=quota.namespace)
 
     def _contents(self, kind: str, namespace: str) -> list[ApiObject]:
         """The objects of *kind* in *namespace*, as far as the controller has heard of them."""

@@ -195,6 +195,9 @@ COUNTED: Final[Mapping[str, tuple[str, ...]]] = {
     "HorizontalPodAutoscaler": ("count/horizontalpodautoscalers.autoscaling",),
     "PodDisruptionBudget": ("count/poddisruptionbudgets.policy",),
     "CSIStorageCapacity": ("count/csistoragecapacities.storage.k8s.io",),
+    "ConfigMap": ("configmaps", "count/configmaps"),
+    "Secret": ("secrets", "count/secrets"),
+    "ServiceAccount": ("count/serviceaccounts",),
 }
-# Resources whose objects a run does not hold: their usage stays as it was at the beginning.
-NOT_HELD: Final = ("configmaps", "secrets", "count/configmaps", "count/secrets")
+# Kinds of which a run does not hold those of its files: what they take is in a quota's first status.
+PARTLY_HELD: Final = ("ConfigMap", "Secret", "ServiceAccount")

@@ -7,7 +7,7 @@ Upstream: apiserver pkg/quota/v1/resources.go (CalculateUsage), generic/evaluato
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from engine.api_server.admission.quota.amounts import (
     ZERO,
@@ -19,7 +19,7 @@ from engine.api_server.admission.quota.amounts import (
 )
 from engine.api_server.admission.quota.other_usage import (
     COUNTED,
-    NOT_HELD,
+    PARTLY_HELD,
     ClaimUsage,
     CountUsage,
     ServiceUsage,
@@ -28,8 +28,9 @@ from engine.api_server.admission.quota.pod_usage import PodUsage
 from engine.api_server.admission.quota.scopes import scopes_of
 from engine.api_server.admission.rules import AdmissionRules
 from engine.objects.objects import ApiObject, Manifest
-from engine.objects.values.quantity import Quantity
+from engine.objects.values.quantity import NANO, Quantity
 
+NOTHING: Final[Amounts] = {}
 # The objects of a kind in the namespace of a quota.
 Listed = Callable[[str], Iterable[ApiObject]]
 
@@ -85,13 +86,29 @@ class QuotaMeter:
         self._rules = rules
         self.usages = usages(rules)
 
-    def status(self, quota: ApiObject, listed: Listed, clock: int) -> Manifest:
-        """The status that *quota* has to have at *clock*. Upstream: syncResourceQuota()."""
+    def status(
+        self, quota: ApiObject, listed: Listed, clock: int, beyond: Amounts = NOTHING
+    ) -> Manifest:
+        """The status that *quota* has to have at *clock*. Upstream: syncResourceQuota().
+
+        *beyond* is what objects take that the run does not hold.
+        """
         hard = read_amounts(quota.spec.get("hard"))
         before = read_amounts(quota.status.get("used"))
-        unknown = dict.fromkeys((name for name in NOT_HELD if name in hard), ZERO)
-        used = {**unknown, **masked(before, hard), **self._used(quota, hard, listed, clock)}
+        counted = added(self._used(quota, hard, listed, clock), masked(beyond, hard))
+        used = {**masked(before, hard), **counted}
         return {"hard": written(hard), "used": written(used)}
+
+    def beyond(self, quota: ApiObject, listed: Listed) -> Amounts:
+        """What the first status of *quota* counts of ConfigMaps and Secrets that are not listed."""
+        used = read_amounts(quota.status.get("used"))
+        found: Amounts = {}
+        for kind in PARTLY_HELD:
+            usage = self.usages[kind]
+            held = sum(1 for _ in listed(kind))
+            for name in usage.matching(used):
+                found[name] = Quantity(max(0, used[name].nanos - held * NANO), used[name].format)
+        return found
 
     def kinds(self, hard: Iterable[str]) -> list[str]:
         """The kinds whose objects take some of the resources in *hard*."""

@@ -401,3 +401,36 @@ def test_restored_run_counts_quotas_alike() -> None:
         cluster.advance(10 * MINUTE)
     assert restored.digest() == world.cluster.digest()
     assert _used(world) == {"cpu": "2", "pods": "2"}
+
+
+def _map(name: str, kind: str = "ConfigMap") -> Json:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret", "ServiceAccount"])
+def test_what_commands_store_counts_beside_the_files(kind: str) -> None:
+    name = f"count/{kind.lower()}s"
+    known = {"hard": {name: "5"}, "used": {name: "3"}}
+    world = World(make_node("a"), {**_quota({name: "5"}), "status": known})
+    world.run(1)
+    for each in "ab":
+        world.do("create", manifest=_map(each, kind))
+    world.run(1)
+    assert _used(world) == {name: "5"}
+    refused = world.cluster.apply(
+        Command.from_dict({"verb": "create", "manifest": _map("c", kind)})
+    )
+    assert f"exceeded quota: team, requested: {name}=1, used: {name}=5" in refused.reason
+    world.do("delete", f"{kind.lower()}/default/a")
+    world.run(1)
+    assert _used(world) == {name: "4"}
+
+
+def test_a_new_quota_counts_the_maps_that_are_there() -> None:
+    world = World(make_node("a"))
+    world.run(1)
+    world.do("create", manifest=_map("a"))
+    world.do("create", manifest=_quota({"configmaps": "2"}))
+    world.run(1)
+    assert _used(world) == {"configmaps": "1"}
