@@ -9,6 +9,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from celery import bootsteps
@@ -16,6 +18,8 @@ from celery.worker import state
 from celery.worker.control import control_command, inspect_command
 from django.conf import settings
 from kombu.connection import Connection
+from kombu.exceptions import OperationalError
+from redis import RedisError
 
 from kscope import database_format
 from kscope.runs.drive.ending.stopping import stop_ask
@@ -63,7 +67,7 @@ class Drives(bootsteps.StartStopStep):
         # It looks at models, which exist only once Django is set up.
         from kscope.runs.drive.hosting.ownership import runs_release
 
-        self._fleet = fleet.begin(worker.concurrency, runs_release)
+        self._fleet = fleet.begin(worker.concurrency, runs_release, partial(_tell, worker))
 
     def start(self, _worker: Any) -> None:
         """Before the first task comes."""
@@ -139,9 +143,23 @@ def _end() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def _tell(worker: Any, pid: int, done: Mapping[int, Mapping[str, int]]) -> None:
+    """Send what a process did as Celery's event `driver-worked`, if anybody listens to events."""
+    ours = getattr(worker.consumer, "event_dispatcher", None)
+    if ours is None or not ours.enabled:
+        return
+    try:
+        # The worker's own dispatcher belongs to another thread.
+        with worker.app.events.default_dispatcher(hostname=worker.hostname) as dispatcher:
+            runs = {str(run_id): dict(work) for run_id, work in done.items()}
+            dispatcher.send("driver-worked", driver=pid, runs=runs)
+    except (OperationalError, RedisError, OSError) as problem:
+        log.debug("an event of Celery was not sent: %s", problem)
+
+
 @inspect_command()
 def drivers(_state: Any) -> list[dict[str, Any]]:
-    """The processes of a worker that drive runs: pid, runs, how busy, memory."""
+    """The processes of a worker that drive runs: pid, runs, what was done for each, how busy, memory."""
     return fleet.fleet.describe() if fleet.fleet else []
 
 

@@ -32,6 +32,7 @@ REQUEST_SECONDS = _histogram(
 )
 SLICES = _counter("kscope_slices", "Slices of runs committed")
 EVENTS = _counter("kscope_events", "Events of runs committed")
+WORK = _counter("kscope_work", "What components of runs did, as their events say", "work")
 UNEXPECTED = _counter(
     "kscope_engine_exceptions",
     "Exceptions of components of runs that nobody expected; each is an event ComponentFailed",

@@ -33,6 +33,7 @@ from kscope.runs.drive.run_table import FEW_ROWS, Row, RunTable, records
 from kscope.runs.models import RemovedObject, Run
 from kscope.runs.nudges import Outcome
 from kscope.runs.record.chunks import events_add
+from kscope.runs.record.work import tally, work_of
 
 LEASE = f"{leases.LEASE_SECONDS} seconds"
 LONG_LEASE = f"{leases.LONG_LEASE_SECONDS} seconds"
@@ -291,7 +292,7 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
         if time.monotonic() - began > SLOW_SECONDS:
             # The lease began before the slice was written, or before somebody let go of the row.
             lease_renew(run_id, epoch)
-    _count(commit)
+    _count(run_id, commit)
     return Controls(*row)
 
 
@@ -317,9 +318,13 @@ def _own_link() -> Iterator[Connection[TupleRow]]:
             link.prepare_threshold = None
 
 
-def _count(commit: Commit) -> None:
+def _count(run_id: int, commit: Commit) -> None:
     measures.SLICES.inc()
     measures.EVENTS.inc(len(commit.packed.rows))
+    done = work_of(commit.packed.rows)
+    tally.note(run_id, done)
+    for what, times in done.items():
+        measures.WORK.labels(what).inc(times)
     for each in commit.done:
         measures.COMMANDS.labels("applied" if each.applied else "rejected").inc()
     if commit.saved and commit.saved.checkpoint:

@@ -12,13 +12,16 @@ import signal
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO
 
+import orjson
 from django.conf import settings
 
 from kscope.runs.drive.hosting.at_work import AtWork
+from kscope.runs.record.work import Work
 from kscope.up.processes import Call, Process, start_function
 
 MAIN = "kscope.runs.drive.hosting.process:main"
@@ -53,6 +56,8 @@ class Member:
     orders: IO[bytes]
     at_work: AtWork
     runs: set[int] = field(default_factory=set[int])
+    done: dict[int, Counter[str]] = field(default_factory=dict[int, "Counter[str]"])
+    """What it did for each of its runs since it has that."""
     is_ready: bool = False
     busy: int = 0
     memory_mib: int = 0
@@ -78,10 +83,16 @@ class Member:
 class Fleet:
     """Starts the processes, gives them runs, and replaces those that end."""
 
-    def __init__(self, size: int, gone: Callable[[Death], None]) -> None:
-        """*gone* is told of each process that ends."""
+    def __init__(
+        self,
+        size: int,
+        gone: Callable[[Death], None],
+        did: Callable[[int, dict[int, Work]], None] = lambda pid, done: None,
+    ) -> None:
+        """*gone* is told of each process that ends, *did* once a second what one did for which run."""
         self._size = size
         self._gone = gone
+        self._did = did
         self._members: list[Member] = []
         self._last: dict[int, Member] = {}
         """Who had a run last."""
@@ -141,6 +152,7 @@ class Fleet:
                     "busy_percent": one.busy,
                     "memory_mib": one.memory_mib,
                     "runs": sorted(one.runs),
+                    "done": {str(run): dict(done) for run, done in one.done.items()},
                 }
                 for one in self._members
             ]
@@ -213,6 +225,13 @@ class Fleet:
             case ["left", run_id, _]:
                 with self._lock:
                     member.runs.discard(int(run_id))
+                    member.done.pop(int(run_id), None)
+            case ["did", text]:
+                done = {int(run_id): work for run_id, work in orjson.loads(text).items()}
+                with self._lock:
+                    for run_id in member.runs & done.keys():
+                        member.done.setdefault(run_id, Counter()).update(done[run_id])
+                self._did(member.process.pid, done)
             case ["busy", share, memory]:
                 member.busy, member.memory_mib = int(share), int(memory)
                 member.heard = time.monotonic()
@@ -243,9 +262,11 @@ fleet: Fleet | None = None
 """Of this worker."""
 
 
-def begin(size: int, gone: Callable[[Death], None]) -> Fleet:
-    """Make the fleet of this worker, and have it started; for *gone* see Fleet."""
+def begin(
+    size: int, gone: Callable[[Death], None], did: Callable[[int, dict[int, Work]], None]
+) -> Fleet:
+    """Make the fleet of this worker, and have it started; for *gone* and *did* see Fleet."""
     global fleet
-    fleet = Fleet(size, gone)
+    fleet = Fleet(size, gone, did)
     fleet.start()
     return fleet

@@ -1,7 +1,7 @@
 """A process that hosts runs: it takes those that its worker names, and says which it has left.
 
     worker ── adopt RUN, drain ──▶ stdin
-           ◀── ready, left RUN WHY, busy SHARE MEMORY ── stdout
+           ◀── ready, left RUN WHY, busy SHARE MEMORY, did WORK ── stdout
 
 It ends with its worker, or once it is drained: it takes no more runs, and gives back those it has.
 """
@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+import orjson
+
 from kscope.runs.app_registry import registry
 from kscope.runs.drive import garbage
 from kscope.runs.drive.committer import writer_close
@@ -25,6 +27,7 @@ from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.ending.stuck import ended_when_stuck, moves
 from kscope.runs.drive.hosting.at_work import AtWork
 from kscope.runs.drive.hosting.loop import Loop
+from kscope.runs.record.work import tally
 
 NICENESS = 2
 WRITING_THREADS = 2
@@ -95,7 +98,7 @@ def _stop(loop: Loop) -> None:
 
 
 def _report(worker: _Worker, cpu: Callable[[], float] = time.process_time) -> None:
-    """Tell how busy the process is, in hundredths of a core, and its memory in MiB."""
+    """Tell how busy the process is, in hundredths of a core, its memory in MiB, and what it did."""
     before, then, known = cpu(), time.monotonic(), moves()
     while True:
         time.sleep(TOLD_SECONDS)
@@ -103,4 +106,6 @@ def _report(worker: _Worker, cpu: Callable[[], float] = time.process_time) -> No
         share = (used - before) / (now - then)
         if moved != known or share > LEAST_SHARE:
             worker.tell(f"busy {100 * share:.0f} {garbage.resident_bytes() >> 20}")
+        if done := tally.take():
+            worker.tell(f"did {orjson.dumps(done, option=orjson.OPT_NON_STR_KEYS).decode()}")
         before, then, known = used, now, moved
