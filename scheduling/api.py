@@ -17,6 +17,7 @@ from engine.diagnosis.why import KIND_OF
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Run
 from kscope.runs.web.answers import JSON_LINES, EngineAnswer, EngineParts, EngineView
 from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.document import IF_NONE_MATCH
@@ -268,7 +269,7 @@ class PodWhy(EngineView):
         """The diagnosis, with changes tried in forks of the run; docs/why-pending.md."""
         run = found_run(request, run_id)
         self.lasts(run, self.asked["seq"])
-        return _answered(self.asked, run.pk, "Pod", f"{namespace}/{name}")
+        return _answered(self.asked, run, "Pod", f"{namespace}/{name}")
 
 
 class ObjectWhy(EngineView):
@@ -301,7 +302,7 @@ class ObjectWhy(EngineView):
                     kind=repr(prefix), known=known
                 )
             )
-        return _answered(self.asked, run.pk, kind, key)
+        return _answered(self.asked, run, kind, key)
 
 
 class FirstLook(EngineView):
@@ -364,15 +365,13 @@ def _of_large(
     return Question(function, arguments, arguments["run_id"], seconds=seconds, lasts=True)
 
 
-def _answered(
-    asked: dict[str, Any], run_id: int, kind: str, key: str
-) -> EngineAnswer | EngineParts:
+def _answered(asked: dict[str, Any], run: Run, kind: str, key: str) -> EngineAnswer | EngineParts:
     seq = asked["seq"]
-    arguments = {"run_id": run_id, "kind": kind, "key": key, "seq": seq}
-    if asked["parts"]:
-        lasts = seq is not None
-        return EngineParts(Question(diagnosis_parts_by_id, arguments, run_id, lasts=lasts))
-    return EngineAnswer(Question(diagnosis_by_id, arguments, run_id, lasts=seq is not None))
+    arguments = {"run_id": run.pk, "kind": kind, "key": key, "seq": seq}
+    function = diagnosis_parts_by_id if asked["parts"] else diagnosis_by_id
+    of_head = seq in (None, run.head_seq)
+    question = Question(function, arguments, run.pk, lasts=seq is not None, of_head=of_head)
+    return EngineParts(question) if asked["parts"] else EngineAnswer(question)
 
 
 class NodeDrain(RestView):

@@ -20,6 +20,8 @@ class SchedulingConfig(AppConfig):
         registry.attempts_kept = selectors.attempts_kept
         registry.attempts_recorded = selectors.attempts_recorded
         registry.project(models.Node, models.Pod)
+        asked = (selectors.diagnosis_by_id, selectors.diagnosis_parts_by_id)
+        registry.asked_of_heads.update(f"{one.__module__}:{one.__qualname__}" for one in asked)
         if services.attempts_write not in registry.writers:
             registry.writers.append(services.attempts_write)
             registry.copiers.append(services.attempts_copy)

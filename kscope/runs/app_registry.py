@@ -10,8 +10,10 @@ from typing import Any
 from psycopg import Connection, Cursor
 from psycopg.rows import TupleRow
 
+from engine.cluster.cluster import Cluster
 from engine.scheduler.cycle.attempt import SchedulingAttempt
 from kscope.runs.models import OtherObject, ProjectedObject
+from kscope.runs.nudges import Ask
 
 # Writes the attempts of a slice of a run, as part of its transaction.
 SliceWriter = Callable[[Connection[TupleRow], int, Sequence[SchedulingAttempt]], None]
@@ -39,6 +41,10 @@ class AppRegistry:
 
     # Has a worker drive the run.
     enqueue: Callable[[int], None] = _nothing
+    # In a fork of a process that drives runs: answers a question about the head of one.
+    answer_ask: Callable[[Ask, Cluster], None] = _nothing
+    # The questions that are asked so, each as `Question.name` has it.
+    asked_of_heads: set[str] = field(default_factory=set[str])
     # Called by a child process of a worker, with its role, so that its counts are not lost.
     process_began: Callable[[str], None] = _nothing
     attempt_kept: EvidenceReader = _nothing

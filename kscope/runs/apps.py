@@ -17,8 +17,11 @@ class RunsConfig(AppConfig):
 
         from kscope.accounts.usage import counters
         from kscope.database_format import look_at_new_connection
+        from kscope.runs.app_registry import registry
+        from kscope.runs.aside.forked import answer_in_fork
         from kscope.runs.capacity.quotas import quotas_used
 
+        registry.answer_ask = answer_in_fork
         if quotas_used not in counters:
             counters.append(quotas_used)
         connection_created.connect(look_at_new_connection, dispatch_uid="database-format")

@@ -1,7 +1,8 @@
 """Small messages through Redis that say "look again". They may be lost; the database counts."""
 
 import logging
-from collections.abc import Sequence
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from functools import cache
 from typing import Any, NamedTuple, cast
 
@@ -12,6 +13,7 @@ from django.conf import settings
 from psycopg.errors import DiskFull
 
 WAKE = "wake"
+ASK = "ask"
 HEADS = "head:*"  # the channels of all runs
 # A run keeps its place in the line for a worker until its turn, or for this long if the message
 # that asks for the turn was lost.
@@ -141,6 +143,93 @@ class WakeListener:
         self._pubsub.close()
 
 
+class Ask(NamedTuple):
+    """A question about the head of a run: what `aside.Question.request` makes, and its time in seconds.
+
+    The answer is a list of Valkey that is named by the *id*.
+    """
+
+    id: str
+    run: int
+    request: str
+    seconds: float
+
+
+DECLINED = b""
+"""What a process says that does not answer."""
+# An answer that nobody takes is gone then.
+_ANSWER_SECONDS = 120
+
+
+def ask_decline(ask: Ask) -> None:
+    """Say that this process does not answer. Raises redis.RedisError."""
+    ask_answer(ask, DECLINED)
+
+
+def ask_answer(ask: Ask, message: bytes) -> None:
+    """Send one message of an answer. Raises redis.RedisError."""
+    place = _answer_place(ask.id)
+    with _client().pipeline(transaction=False) as sent:
+        sent.rpush(place, message)
+        sent.expire(place, _ANSWER_SECONDS)
+        sent.execute()
+
+
+def _answer_place(key: str) -> str:
+    return f"answer:{key}"
+
+
+class AskListener:
+    """Hears questions about heads."""
+
+    def __init__(self) -> None:
+        self._pubsub = _client().pubsub(ignore_subscribe_messages=True)
+        self._subscribed = False
+
+    def wait(self, seconds: float) -> list[Ask]:
+        """The next question, or none after so many seconds. Raises redis.RedisError."""
+        if not self._subscribed:
+            self._pubsub.subscribe(ASK)
+            self._subscribed = True
+        heard = self._pubsub.get_message(timeout=seconds)
+        return [] if heard is None else [Ask(*orjson.loads(heard["data"]))]
+
+
+class HeadAsker:
+    """Asks about heads, for callers that must not block."""
+
+    def __init__(self) -> None:
+        self._client = redis.asyncio.Redis.from_url(settings.REDIS_URL)
+
+    async def ask(
+        self, run_id: int, request: bytes, seconds: float, patience: float
+    ) -> AsyncGenerator[bytes, None]:
+        """The messages of the answer, for as long as they are read; none if nobody answers.
+
+        Who answers has to begin within *patience* seconds, and each message to come within *seconds*,
+        or TimeoutError is raised. Raises redis.RedisError.
+        """
+        ask = Ask(uuid.uuid4().hex, run_id, request.decode(), seconds)
+        undecided: int = await self._client.publish(ASK, orjson.dumps([*ask]))
+        wait = patience
+        while undecided:
+            place = _answer_place(ask.id)
+            heard: Any = await cast("Awaitable[Any]", self._client.blpop([place], timeout=wait))
+            if heard is None:
+                if wait == patience:
+                    return
+                raise TimeoutError
+            if heard[1] == DECLINED:
+                undecided -= 1
+                continue
+            wait = seconds
+            yield heard[1]
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._client.aclose()
+
+
 class Waker:
     """Wakes drivers for callers that must not block, such as an event loop."""
 
@@ -157,6 +246,13 @@ class Waker:
     async def close(self) -> None:
         """End the connection."""
         await self._client.aclose()
+
+
+def connect_anew() -> object:
+    """In a fork: leave the connection to the process that it was forked from. That is to be kept."""
+    inherited = _client()
+    _client.cache_clear()
+    return inherited
 
 
 @cache

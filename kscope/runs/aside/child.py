@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, cast
+from typing import Any, Protocol, cast
 
 import orjson
 import psutil
@@ -48,6 +48,18 @@ class Outcome:
     fresh: bool = True
 
 
+class Written(Protocol):
+    """Where messages go."""
+
+    def write(self, text: bytes, /) -> object:
+        """A part of a message."""
+        ...
+
+    def flush(self) -> object:
+        """The message is whole."""
+        ...
+
+
 def main() -> None:
     """Answer questions until none comes for a while, or the asking process has ended."""
     os.nice(NICENESS)
@@ -55,7 +67,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     limit = settings.ENGINE_MEMORY_MIB * _MEBIBYTE
-    _limit_memory(limit)
+    limit_memory(limit)
     # Engines are large and leave garbage only when they are dropped, which is after an answer.
     gc.set_threshold(50_000, 50, 50)
     # Read without a buffer of Python's: select would not see the lines in it.
@@ -64,18 +76,18 @@ def main() -> None:
         line = questions.readline()
         if not line:
             return
-        _say(answers, {"said": "begun"})
+        say(answers, {"said": "begun"})
         began = time.process_time()
-        outcome = _outcome(orjson.loads(line), answers)
+        outcome = outcome_of(orjson.loads(line), answers)
         if time.process_time() - began > QUICK_SECONDS:
             gc.collect()
         last = not outcome.fresh or psutil.Process().memory_info().rss > limit // REST_PART
-        _say(answers, {"said": outcome.said, "size": len(outcome.text), "last": last}, outcome.text)
+        say(answers, {"said": outcome.said, "size": len(outcome.text), "last": last}, outcome.text)
         if last:
             return
 
 
-def _limit_memory(limit: int) -> None:
+def limit_memory(limit: int) -> None:
     """Let an allocation beyond *limit* bytes fail, which ends one answer instead of the machine."""
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard != resource.RLIM_INFINITY:
@@ -83,12 +95,14 @@ def _limit_memory(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
 
 
-def _say(answers: IO[bytes], message: dict[str, Any], text: bytes = b"") -> None:
+def say(answers: Written, message: dict[str, Any], text: bytes = b"") -> None:
+    """Write one message: a line of JSON, and the text that it announces."""
     answers.write(orjson.dumps(message) + b"\n" + text)
     answers.flush()
 
 
-def _outcome(request: dict[str, Any], answers: IO[bytes]) -> Outcome:
+def outcome_of(request: dict[str, Any], answers: Written) -> Outcome:
+    """Carry out a `Question.request`; parts of its answer are written to *answers*."""
     database_use(request["database"])
     connection.close_if_unusable_or_obsolete()
     try:
@@ -113,11 +127,11 @@ def _outcome(request: dict[str, Any], answers: IO[bytes]) -> Outcome:
     return Outcome("refusal", orjson.dumps({**words, "extra": {}}), fresh=False)
 
 
-def _said_in_parts(parts: Iterator[Any], answers: IO[bytes]) -> Outcome:
+def _said_in_parts(parts: Iterator[Any], answers: Written) -> Outcome:
     """Write each part as soon as it is known; the final result is empty."""
     for part in parts:
         text = _json(part)
-        _say(answers, {"said": "part", "size": len(text), "last": False}, text)
+        say(answers, {"said": "part", "size": len(text), "last": False}, text)
     return Outcome("result", b"")
 
 

@@ -48,6 +48,21 @@ def engine_kept(run: Run, seq: int | None, make: Callable[[], Cluster]) -> Clust
     return made
 
 
+def engine_given(run: Run, engine: Cluster) -> bool:
+    """Keep the *engine*, which another process had, for questions about the head of *run*.
+
+    Whether it stands there; else it is not kept.
+    """
+    global _engine
+    stands = (engine.seq, engine.now, engine.digest()) == (
+        *(run.head_seq, run.head_at),
+        run.head_digest,
+    )
+    if stands:
+        _engine = _instant(run, None), engine
+    return stands
+
+
 def answered(
     run: Run, seq: int | None, question: Iterable[object], make: Callable[[], Parts]
 ) -> Iterator[dict[str, Any]]:

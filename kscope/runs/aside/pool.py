@@ -17,6 +17,7 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy
 
+from kscope.runs.aside.heads import Heads
 from kscope.runs.aside.process import EngineProcess, OnPart, ProcessEnded, ignored
 from kscope.runs.aside.question import Question
 from kscope.runs.capacity.fair_queue import FairQueue, Key, QueueFull
@@ -81,6 +82,7 @@ class Pool:
         self._idle: list[EngineProcess] = []  # the one used last comes last
         self._waiting: FairQueue[Job] = FairQueue(WAITING, WAITING_EACH)
         self._computing: list[Job] = []
+        self._heads = Heads()
 
     async def ask(self, question: Question, asker: str, on_part: OnPart = ignored) -> bytes:
         """See `aside.ask`."""
@@ -108,6 +110,7 @@ class Pool:
             process.kill()
         await asyncio.gather(*(process.wait() for process in self.processes))
         self.processes, self._idle = [], []
+        await self._heads.close()
 
     def _shared(self, question: Question) -> Job | None:
         """The job of an equal question that waits, or whose answer stays valid (`lasts`)."""
@@ -229,6 +232,10 @@ class Pool:
     async def _answer(self, job: Job, process: EngineProcess) -> bytes:
         """The answer of *process*, which may have ended since it was used last."""
         run_id, seconds = job.question.run_id, job.question.seconds
+        if job.question.of_head:
+            answer = await self._heads.ask(job.request, run_id, seconds, job.add_part)
+            if answer is not None:
+                return answer
         try:
             return await process.ask(job.request, run_id, seconds, job.add_part)
         except ProcessEnded as ended:

@@ -129,15 +129,27 @@ class EngineProcess:
 
     async def _answer(self, head: dict[str, Any], output: asyncio.StreamReader) -> bytes:
         self.ended = head["last"]
-        if head["size"] > ANSWER_BYTES:
+        try:
+            check_size(head["size"])
+        except ApplicationError:
             self.kill()
-            mebibytes = head["size"] // 1_048_576
-            raise ApplicationError(
-                gettext("The answer is too large: {size} MiB.").format(size=mebibytes), status=413
-            )
-        text = await output.readexactly(head["size"])
-        if head["said"] == "refusal":
-            raise ApplicationError(**orjson.loads(text))
-        if head["said"] == "problem":
-            raise RuntimeError(text.decode())
-        return text
+            raise
+        return answer_of(head, await output.readexactly(head["size"]))
+
+
+def check_size(size: int) -> None:
+    """Raises ApplicationError for an answer of so many bytes, if those are too many."""
+    if size > ANSWER_BYTES:
+        raise ApplicationError(
+            gettext("The answer is too large: {size} MiB.").format(size=size // 1_048_576),
+            status=413,
+        )
+
+
+def answer_of(head: dict[str, Any], text: bytes) -> bytes:
+    """The *text* of a message, if it is an answer. Raises ApplicationError and RuntimeError if not."""
+    if head["said"] == "refusal":
+        raise ApplicationError(**orjson.loads(text))
+    if head["said"] == "problem":
+        raise RuntimeError(text.decode())
+    return text

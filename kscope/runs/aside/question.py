@@ -20,6 +20,8 @@ class Question:
     It is about run *run_id*: the process that answered about the run before is preferred, because it
     keeps what it replayed; 0 is about none. Computing may take *seconds*, of an answer in parts each
     part, and waiting *patience* seconds.
+    *of_head*: it is about the run's head as that stands, and is answered sooner by a fork of the process
+    that has the engine there; see `registry.answer_ask`.
     *lasts* says that the answer never changes, because it is about a given event of the history.
     It is given in the `language` that is active when the question is made.
     """
@@ -30,6 +32,7 @@ class Question:
     seconds: float = REPLAY_SECONDS
     lasts: bool = False
     patience: float | None = None
+    of_head: bool = False
     name: str = field(init=False)
     language: str = field(init=False)
 

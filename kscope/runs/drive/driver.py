@@ -159,6 +159,14 @@ class Driver:
         assert self._engine is not None
         return self._engine
 
+    @property
+    def engine_at_head(self) -> Cluster | None:
+        """The engine, if all that it has recorded is written; another thread may ask."""
+        engine, writing = self._engine, self._writing
+        if engine is None or self.build or not (writing is None or writing.done()):
+            return None
+        return engine if engine.seq == self._head.seq else None
+
     def _begin(self) -> Turns[None]:
         run = Run.objects.select_related("scenario").get(pk=self.run_id)
         self._commands = Commands(self.run_id, run.head_commands)

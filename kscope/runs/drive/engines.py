@@ -31,6 +31,12 @@ def engine_keep(run_id: int, live: Live) -> None:
         del _live[next(iter(_live))]
 
 
+def engine_kept_of(run_id: int) -> Cluster | None:
+    """The engine of this run, if this process keeps it."""
+    live = _live.get(run_id)
+    return live.engine if live else None
+
+
 def engine_forget(run_id: int) -> None:
     """Keep the engine of this run no longer."""
     _live.pop(run_id, None)

@@ -39,6 +39,12 @@ def ended_when_stuck() -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
 
 
+def unwatched() -> None:
+    """In a fork: what watches the process that it was forked from is not here."""
+    global _moved_at
+    _moved_at = None
+
+
 def moved_on() -> None:
     """Something was done, so nothing hangs. Cheap enough to be called for everything that is done."""
     global _moves

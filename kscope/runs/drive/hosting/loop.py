@@ -22,6 +22,7 @@ import redis
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
+from engine.cluster.cluster import Cluster
 from engine.kernel.garbage import collector_paused
 from kscope.database_format import WrongFormat
 from kscope.logs import bind
@@ -31,7 +32,12 @@ from kscope.runs.drive.committer import Committer
 from kscope.runs.drive.driver import AT_ONCE, Driver, Turns
 from kscope.runs.drive.ending.stopping import is_stopping
 from kscope.runs.drive.ending.stuck import moved_on
-from kscope.runs.drive.engines import engine_memory, engines_forget, engines_memory
+from kscope.runs.drive.engines import (
+    engine_kept_of,
+    engine_memory,
+    engines_forget,
+    engines_memory,
+)
 from kscope.runs.drive.garbage import Collector, GrowthCollector
 from kscope.runs.drive.hosting.ownership import run_own, run_take
 from kscope.runs.drive.keeper import Keeper, leases_keep
@@ -130,6 +136,11 @@ class Loop:
         """Have `run` return once it has no runs."""
         self._ends.set()
         self.put(lambda: None)
+
+    def engine_at_head(self, run_id: int) -> Cluster | None:
+        """The engine of a run, if it stands where the record of the run does."""
+        hosted = self._hosted.get(run_id)
+        return hosted.driver.engine_at_head if hosted else engine_kept_of(run_id)
 
     # What drivers ask
 

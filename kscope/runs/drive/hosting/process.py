@@ -25,6 +25,7 @@ from kscope.runs.drive import garbage
 from kscope.runs.drive.committer import writer_close
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.ending.stuck import ended_when_stuck, moves
+from kscope.runs.drive.hosting.asks import Asks
 from kscope.runs.drive.hosting.at_work import AtWork
 from kscope.runs.drive.hosting.loop import Loop
 from kscope.runs.record.work import tally
@@ -55,6 +56,7 @@ def main() -> None:
     orders = open(os.dup(0), "rb", buffering=0)  # noqa: SIM115 PTH123 until the end
     threading.Thread(target=_obey, args=(orders, loop), name="orders", daemon=True).start()
     threading.Thread(target=_report, args=(worker,), name="report", daemon=True).start()
+    Asks(loop.engine_at_head, loop.put, registry.answer_ask).start()
     worker.tell("ready")
     with ended_when_stuck():
         loop.run(forever=True)
