@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from engine.api_server.validation.report import aggregate
 from kube.resources import Resource
 
 Manifest = dict[str, Any]
@@ -108,9 +109,7 @@ def invalid(
     listed = list(causes)
     of = f"{kind or resource.kind}{f'.{resource.group}' if resource.group else ''}"
     errors = [f"{field}: {message}" if field else message for _, message, field in listed]
-    # Upstream: an aggregate names equal errors once.
-    unique = list(dict.fromkeys(errors))
-    text = unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+    text = aggregate(errors)
     details = {
         "name": name,
         **_group(resource),

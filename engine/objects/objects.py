@@ -311,6 +311,11 @@ class Pod(ApiObject):
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.raw, self.template))
 
+    @property
+    def generation(self) -> int:
+        """The generation of its spec, 1 before the first change."""
+        return self.metadata.get("generation") or 1
+
     def patched(self, patch: Manifest) -> Self:
         """As ApiObject.patched; `template` survives when spec (but for the node) and labels do."""
         spec = patch.get("spec")

@@ -36,6 +36,10 @@ V1_36 = V1_35.but(
         names.NODE_VOLUME_LIMITS: {"migrates_portworx": True},
     },
     cycle={"returns_binding_victims": True},
-    admission={"resizes_whole_pods": True, "resize_fits_node": True},
+    admission={
+        "resizes_whole_pods": True,
+        "resize_fits_node": True,
+        "mutable_job_resources": True,
+    },
     controller={"retries_failed_syncs": True},
 )

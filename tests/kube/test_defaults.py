@@ -265,3 +265,11 @@ def test_empty_fields_of_a_container_status_are_written() -> None:
         "containerStatuses"
     ]
     assert (status["imageID"], status["lastState"], status["state"]) == ("", {}, {})
+
+
+def test_a_pod_that_nobody_changed_has_generation_1() -> None:
+    made = {"metadata": {"name": "web"}, "spec": {"containers": []}}
+    assert defaulted(of_kind("Pod"), made)["metadata"]["generation"] == 1
+    status = {"startTime": "2026-01-01T00:00:00Z"}
+    again = {**made, "metadata": {"name": "web", "generation": 3}, "status": status}
+    assert defaulted(of_kind("Pod"), again)["status"]["observedGeneration"] == 3

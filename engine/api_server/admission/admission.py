@@ -169,6 +169,8 @@ class Admission:
         Raises Forbidden when a LimitRange or a ResourceQuota does not allow it.
         Upstream: pkg/registry/apps/daemonset/strategy.go, PrepareForUpdate().
         """
+        if isinstance(old, Pod) and old.spec != new.spec:
+            new = new.with_metadata(generation=old.generation + 1)
         new = with_default_selector(new)
         if isinstance(new, PersistentVolumeClaim) and not old.deletion_timestamp:
             self._limits.check(new)

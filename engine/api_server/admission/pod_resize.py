@@ -44,7 +44,7 @@ def resized(pod: Pod, patch: Manifest, rules: AdmissionRules) -> Pod:
     new = Pod({**pod.raw, "spec": new_spec}).patched(status)
     version = section(patch, "metadata").get("resourceVersion")
     return new.with_metadata(
-        generation=generation(pod) + (new_spec != pod.spec),
+        generation=pod.generation + (new_spec != pod.spec),
         **({"resourceVersion": version} if version else {}),
     )
 
@@ -61,11 +61,6 @@ def resize_text(old: Pod, new: Pod) -> str:
         ]
         changes.append(f"{after.get('name', 'the pod')}: {', '.join(texts) or 'other limits'}")
     return "; ".join(changes) or "nothing changes"
-
-
-def generation(pod: Pod) -> int:
-    """The generation of the pod's spec, 1 before its first change."""
-    return pod.metadata.get("generation") or 1
 
 
 def check_node(pod: Pod, node: Node | None, rules: ResourceRules) -> None:

@@ -51,5 +51,7 @@ class AdmissionRules:
     """The cpu and memory of a pod's containers can be changed while they run (subresource resize)."""
     resizes_whole_pods: bool = False
     """A resize can also change init containers, and the requests of the whole pod."""
+    mutable_job_resources: bool = False
+    """A suspended Job without active pods may change what its template asks for, also once it had started."""
     resize_fits_node: bool = False
     """A resize to more than the node could ever give is refused, not stored and then found infeasible."""

@@ -17,7 +17,7 @@ from engine.api_server.store.metadata_update import (
     with_deletion_kept,
 )
 from engine.api_server.validation import pod_updates, updates
-from engine.api_server.validation.report import field_error
+from engine.api_server.validation.report import aggregate, field_error
 from engine.api_server.validation.volumes import check_update as check_storage_update
 from engine.kernel.errors import Invalid
 from engine.objects.manifest_parts import section
@@ -159,8 +159,7 @@ def with_checked_metadata(old: ApiObject, new: ApiObject, permission: Permission
 
 def _raise_faults(old: ApiObject, faults: list[MetadataFault]) -> None:
     if faults:
-        texts = [f"{one.field}: {one.message}" for one in faults]
-        why = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        why = aggregate([f"{one.field}: {one.message}" for one in faults])
         raise Invalid(f'{old.kind} "{old.name}" is invalid: {why}')
 
 
@@ -182,7 +181,7 @@ def check_update(
     *storage_class* is a claim's.
     """
     if isinstance(old, Pod):
-        error = pod_error(old.raw, new.raw, permission)
+        errors = pod_errors(old.raw, new.raw, permission)
     else:
         check_storage_update(
             old,
@@ -192,20 +191,25 @@ def check_update(
             lowers_requests=rules.lowers_storage_requests,
         )
         unknown = () if rules.immutable_data else ("immutable",)
-        error = updates.update_error(_without(old.raw, unknown), _without(new.raw, unknown))
-    if error:
-        raise Invalid(f'{old.kind} "{old.name}" is invalid: {error}')
+        errors = updates.update_errors(
+            _without(old.raw, unknown),
+            _without(new.raw, unknown),
+            job_resources=rules.mutable_job_resources,
+        )
+    if errors:
+        raise Invalid(f'{old.kind} "{old.name}" is invalid: {aggregate(errors)}')
 
 
-def pod_error(old: Manifest, new: Manifest, permission: Permission) -> str:
-    """What is wrong when a pod becomes *new*, which is well formed: "field: message", or ""."""
+def pod_errors(old: Manifest, new: Manifest, permission: Permission) -> list[str]:
+    """What is wrong when a pod becomes *new*, which is well formed: each as "field: message"."""
     if permission.pods:
-        return _pod_error(section(old, "spec"), section(new, "spec"))
+        error = _pod_error(section(old, "spec"), section(new, "spec"))
+        return [error] if error else []
     if not permission.rest:
-        return ""
+        return []
     # As a server does before it compares: what is absent, or written in another way, is no change.
     before, after = (section(with_defaults(one), "spec") for one in (old, new))
-    return pod_updates.update_error(before, after)
+    return pod_updates.update_errors(before, after)
 
 
 def _pod_error(old: Manifest, new: Manifest) -> str:

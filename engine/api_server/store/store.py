@@ -243,6 +243,9 @@ class ObjectStore:
             deletionGracePeriodSeconds=grace_seconds,
             resourceVersion=self._next_revision(),
         )
+        if isinstance(old, Pod) and not old.deletion_timestamp:
+            # Upstream: rest/delete.go, BeforeDelete().
+            stored = stored.with_metadata(generation=old.generation + 1)
         self._objects[kind][key] = stored
         self._modified(old, stored, "Terminating", note)
         return stored

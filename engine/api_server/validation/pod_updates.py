@@ -36,9 +36,9 @@ _GRACE: Final = "terminationGracePeriodSeconds"
 _NODE_TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-def update_error(old: Spec, new: Spec) -> str:
-    """What is wrong when *new* is written over the spec *old*: "field: message", or ""."""
-    return next(_errors(old, new), "")
+def update_errors(old: Spec, new: Spec) -> list[str]:
+    """What is wrong when *new* is written over the spec *old*, each as "field: message"."""
+    return [*_errors(old, new)]
 
 
 def added_gate_error(old: Spec, new: Spec) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, Final
 
 from engine.objects.documents import Path
@@ -48,6 +49,15 @@ def field_error(value: Any, why: str) -> str:
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
     text = text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
     return f"Invalid value: {text}: {why}"
+
+
+def aggregate(errors: Iterable[str]) -> str:
+    """Several field errors in one text; equal ones are named once.
+
+    Upstream: apimachinery/pkg/util/errors/errors.go, aggregate.Error().
+    """
+    unique = [*dict.fromkeys(errors)]
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
 
 
 def text_fault(text: str, longest: int) -> str | None:

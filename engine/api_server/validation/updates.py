@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from engine.api_server.validation.report import field_error
 from engine.api_server.validation.workloads import DEFAULTS_SELECTOR
-from engine.objects.manifest_parts import section
+from engine.objects.manifest_parts import items, section
 
 Manifest = Mapping[str, Any]
 # The field errors of an update, from the old and the new manifest.
@@ -31,10 +31,15 @@ _OF_SETS: Final = (
 )
 
 
-def update_error(old: Manifest, new: Manifest) -> str:
-    """What is wrong when *new* takes the place of *old*: "field: message", or ""."""
+def update_errors(old: Manifest, new: Manifest, *, job_resources: bool = False) -> list[str]:
+    """What is wrong when *new* takes the place of *old*, each as "field: message".
+
+    With *job_resources* a Job may change what its pods ask for while it is suspended.
+    """
+    if old["kind"] == "Job":
+        return [*_job(old, new, job_resources)]
     update = _UPDATES.get(old["kind"])
-    return "" if update is None else next(update(old, new), "")
+    return [] if update is None else [*update(old, new)]
 
 
 def _same(old: Any, new: Any) -> bool:
@@ -86,11 +91,14 @@ def _stateful_set(old: Manifest, new: Manifest) -> Iterator[str]:
         )
 
 
-def _job(old: Manifest, new: Manifest) -> Iterator[str]:
+def _job(old: Manifest, new: Manifest, frees_resources: bool) -> Iterator[str]:
     yield from _completions(section(old, "spec"), section(new, "spec"))
     yield from _immutable(old, new, "spec.selector")
-    suspended = section(old, "spec").get("suspend") and not section(old, "status").get("startTime")
-    before, after = (_template(one, without_scheduling=bool(suspended)) for one in (old, new))
+    rests = frees_resources and _rests(old)
+    free = rests or (section(old, "spec").get("suspend") and not _has_started(old))
+    before, after = (
+        _template(one, without_scheduling=bool(free), without_resources=rests) for one in (old, new)
+    )
     if not _same(before, after):
         yield f"spec.template: {_immutable_error(section(new, 'spec', 'template'))}"
     yield from _immutable(old, new, "spec.completionMode", "NonIndexed")
@@ -116,7 +124,27 @@ def _completions(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
 _SCHEDULING: Final = ("nodeSelector", "tolerations", "schedulingGates")
 
 
-def _template(job: Manifest, *, without_scheduling: bool) -> dict[str, Any]:
+def _has_started(job: Manifest) -> bool:
+    return bool(section(job, "status").get("startTime"))
+
+
+def _rests(job: Manifest) -> bool:
+    """Whether a Job is suspended and has no pods left.
+
+    Upstream: MutablePodResourcesForSuspendedJobs and MutableSchedulingDirectivesForSuspendedJobs.
+    """
+    status = section(job, "status")
+    conditions: list[dict[str, Any]] = status.get("conditions") or []
+    is_marked = any(
+        one.get("type") == "Suspended" and one.get("status") == "True" for one in conditions
+    )
+    is_suspended = bool(section(job, "spec").get("suspend"))
+    return is_suspended and not status.get("active") and (is_marked or not _has_started(job))
+
+
+def _template(
+    job: Manifest, *, without_scheduling: bool, without_resources: bool
+) -> dict[str, Any]:
     """Upstream: validatePodTemplateUpdate()."""
     template = section(job, "spec", "template")
     if not without_scheduling:
@@ -126,6 +154,8 @@ def _template(job: Manifest, *, without_scheduling: bool) -> dict[str, Any]:
         name: part for name, part in section(spec, "affinity").items() if name != "nodeAffinity"
     }
     kept = {name: part for name, part in spec.items() if name not in (*_SCHEDULING, "affinity")}
+    for name in ("containers", "initContainers") if without_resources else ():
+        kept[name] = [{**each, "resources": None} for each in items(kept, name)]
     return {"spec": {**kept, "affinity": affinity}}
 
 
@@ -184,7 +214,6 @@ _UPDATES: Final[Mapping[str, Update]] = {
     "ConfigMap": _config_map,
     "DaemonSet": _selector,
     "Deployment": _selector,
-    "Job": _job,
     "Node": _node,
     "PriorityClass": _priority_class,
     "ReplicaSet": _selector,

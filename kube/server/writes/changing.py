@@ -226,8 +226,8 @@ def _check_tried(target: Target, old: Manifest, new: Manifest) -> None:
     if target.resource != PODS or report.problems:
         return
     permission = permission_at(target.subresource)
-    if error := strategy.pod_error(old, without_nulls(new), permission):
-        raise invalid(target.resource, target.name, [cause_of(error)])
+    if errors := strategy.pod_errors(old, without_nulls(new), permission):
+        raise invalid(target.resource, target.name, map(cause_of, errors))
 
 
 def _event_again(target: Target, patch: Any) -> Manifest:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.api_server.validation import pod_updates
-from engine.api_server.validation.updates import update_error
+from engine.api_server.validation.updates import update_errors
 
 Manifest = dict[str, Any]
 
@@ -21,7 +21,7 @@ def _of(kind: str, **parts: Any) -> Manifest:
 
 
 def _spec_error(kind: str, old: Manifest, new: Manifest, **parts: Any) -> str:
-    return update_error(_of(kind, spec=old, **parts), _of(kind, spec=new, **parts))
+    return "\n".join(update_errors(_of(kind, spec=old, **parts), _of(kind, spec=new, **parts)))
 
 
 @pytest.mark.parametrize("kind", ["DaemonSet", "Deployment", "Job", "ReplicaSet"])
@@ -37,7 +37,7 @@ def test_a_selector_of_an_old_version_may_change() -> None:
     old, new = ({"selector": {"matchLabels": {"a": value}}} for value in "bc")
     assert _spec_error("Deployment", old, new, apiVersion="apps/v1") != ""
     old_version = {"kind": "Deployment", "apiVersion": "extensions/v1beta1"}
-    assert update_error({**old_version, "spec": old}, {**old_version, "spec": new}) == ""
+    assert update_errors({**old_version, "spec": old}, {**old_version, "spec": new}) == []
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,28 @@ def test_suspended_job_that_never_started_may_go_elsewhere(status: Manifest, all
     assert _spec_error("Job", old, {**old, "template": {"spec": image}}, status=status) != ""
 
 
+SUSPENDED = {"conditions": [{"type": "Suspended", "status": "True"}], "startTime": "x"}
+
+
+@pytest.mark.parametrize(
+    ("status", "rule", "allowed"),
+    [
+        ({}, True, True),
+        (SUSPENDED, True, True),
+        ({**SUSPENDED, "active": 1}, True, False),
+        ({"startTime": "x"}, True, False),
+        (SUSPENDED, False, False),
+    ],
+    ids=["new", "suspended", "active", "unmarked", "older"],
+)
+def test_job_without_pods_may_ask_for_more(status: Manifest, rule: bool, allowed: bool) -> None:
+    container = {"name": "c", "image": "app:1", "resources": {"requests": {"cpu": "2"}}}
+    old = _of("Job", spec={"suspend": True, "template": TEMPLATE}, status=status)
+    template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "containers": [container]}}
+    new = _of("Job", spec={"suspend": True, "template": template}, status=status)
+    assert (update_errors(old, new, job_resources=rule) == []) is allowed
+
+
 @pytest.mark.parametrize(
     ("kind", "old", "new", "said"),
     [
@@ -159,7 +181,7 @@ def test_suspended_job_that_never_started_may_go_elsewhere(status: Manifest, all
     ],
 )
 def test_a_field_beside_a_spec(kind: str, old: Manifest, new: Manifest, said: str) -> None:
-    assert update_error(_of(kind, **old), _of(kind, **new)) == said
+    assert "\n".join(update_errors(_of(kind, **old), _of(kind, **new))[:1]) == said
 
 
 @pytest.mark.parametrize(
@@ -186,7 +208,7 @@ def test_a_field_beside_a_spec(kind: str, old: Manifest, new: Manifest, said: st
 )
 def test_a_client_may_not_change_a_pod(change: Manifest, said: str) -> None:
     old = {**POD, "activeDeadlineSeconds": 10, "tolerations": [{"key": "k"}]}
-    assert said in pod_updates.update_error(old, {**old, **change})
+    assert said in "\n".join(pod_updates.update_errors(old, {**old, **change}))
 
 
 @pytest.mark.parametrize(
@@ -202,12 +224,12 @@ def test_a_client_may_not_change_a_pod(change: Manifest, said: str) -> None:
 def test_a_client_may_change_a_pod(change: Manifest) -> None:
     gates = [{"name": "g"}]
     old = {**POD, "tolerations": [{"key": "k"}], "schedulingGates": gates}
-    assert pod_updates.update_error(old, {**old, **change}) == ""
+    assert pod_updates.update_errors(old, {**old, **change}) == []
 
 
 def test_a_negative_grace_period_may_become_a_second() -> None:
     old = {**POD, "terminationGracePeriodSeconds": -1}
-    assert pod_updates.update_error(old, {**old, "terminationGracePeriodSeconds": 1}) == ""
+    assert pod_updates.update_errors(old, {**old, "terminationGracePeriodSeconds": 1}) == []
 
 
 def test_admission_completes_an_incomplete_pod_update() -> None:

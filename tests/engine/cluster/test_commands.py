@@ -8,6 +8,7 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.kernel.errors import Invalid
 from engine.kernel.units import SECOND
+from engine.objects.objects import Pod
 from tests.builders import node, node_of, played, pod, scene
 
 
@@ -225,3 +226,23 @@ def test_data_is_immutable_since_versions_know_the_field(profile: str, is_refuse
         cluster, verb="patch", object="configmap/default/c", patch={"data": {"a": "b"}}
     )
     assert (refusal != "") is is_refused
+
+
+def test_generation_counts_changes_of_a_pods_spec() -> None:
+    cluster = played(Cluster.create(scene(node("n"), pod("web"))))
+    patch = {"metadata": {"labels": {"a": "b"}}}
+    assert _refusal(cluster, verb="patch", object="pod/default/web", patch=patch) == ""
+    assert _pod_of(cluster).generation == 1
+    toleration = {"key": "a", "operator": "Exists"}
+    patch = {"spec": {"tolerations": [toleration]}}
+    assert _refusal(cluster, verb="patch", object="pod/default/web", patch=patch) == ""
+    assert _pod_of(cluster).generation == 2
+    deletion = {"verb": "delete", "object": "pod/default/web", "grace_seconds": 600}
+    assert _refusal(cluster, **deletion) == ""
+    assert _pod_of(cluster).generation == 3
+
+
+def _pod_of(cluster: Cluster) -> Pod:
+    found = cluster.store.get("Pod", "default/web")
+    assert isinstance(found, Pod)
+    return found

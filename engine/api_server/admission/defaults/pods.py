@@ -39,6 +39,8 @@ _VOLUMES: dict[str, Manifest] = {
 
 def fill_pod(found: Manifest) -> None:
     """Fill in a pod."""
+    metadata: Manifest = found.get("metadata") or {}
+    found["metadata"] = {"generation": 1, **metadata}
     spec = _fill_spec(found)
     # By admission, as of the ServiceAccount, unlike in templates.
     account = spec.get("serviceAccountName") or "default"
@@ -50,6 +52,9 @@ def fill_pod(found: Manifest) -> None:
         for container in spec.get(name) or ():
             _request_limits(container)
     status = section(found, "status", phase="Pending")
+    if status.get("startTime"):
+        # Its kubelet has seen the newest spec at once.
+        status.setdefault("observedGeneration", found["metadata"]["generation"])
     if not status.get("qosClass"):
         status["qosClass"] = qos_class(spec)
     for name in _STATUSES:

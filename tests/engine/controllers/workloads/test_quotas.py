@@ -427,7 +427,7 @@ def test_what_commands_store_counts_beside_the_files(kind: str) -> None:
     assert _used(world) == {name: "4"}
 
 
-def test_a_new_quota_counts_the_maps_that_are_there() -> None:
+def test_a_new_quota_counts_maps_of_before() -> None:
     world = World(make_node("a"))
     world.run(1)
     world.do("create", manifest=_map("a"))
