@@ -71,7 +71,7 @@ class Command:
       ("pod/default"), `evict` takes the first pod by name that has them. `evict_pods` leaves the
       pods of DaemonSets alone, as a drain does.
     - `bind` gives a pod its `node`. `note` records a Kubernetes Event about the object, whose reason,
-      message, type and component are its `patch`.
+      message, type and component are its `patch`; the `manifest` is the Event as it is kept.
     - `cordon`, `uncordon`, `stop_kubelet` and `start_kubelet` take only a node, `stop_scheduler`
       and `start_scheduler` only a replica ("scheduler/name-0").
     - `fault` takes a fault as its `patch` (engine.api_server.store.faults).
@@ -123,7 +123,7 @@ class Command:
         if command.verb == "bind" and not command.node:
             raise Invalid("bind needs a node")
         if command.verb == "note":
-            check_note(command.patch or {})
+            check_note(command.patch or {}, command.manifest)
         if command.grace_seconds is not None:
             fault = grace_fault(command.grace_seconds)
             if fault:
@@ -282,7 +282,7 @@ class CommandExecutor:
         return next((shadow for shadow in found if shadow is not None), None)
 
     def _note(self, command: Command, by: str) -> None:
-        record_note(self._recorder, command.object, command.patch or {})
+        record_note(self._recorder, command.object, command.patch or {}, command.manifest)
 
     def _stop_scheduler(self, command: Command, by: str) -> None:
         replicas, identity = self._replica(command)

@@ -87,7 +87,8 @@ async def read(
     size = sum(change.size for change in changes)
     changes = _with_arrivals(changes, after)
     said = await kubernetes_events.read_newer(link, run_id, after=after, upto=upto, at=at)
-    events = _with_arrivals([Change("", one) for one in said], after)
+    told = [Change("", one.version, is_gone=one.is_gone) for one in said]
+    events = _with_arrivals(told, after)
     return Changes(after, upto, at, changes, events, size=size)
 
 

@@ -27,10 +27,11 @@ from kube.decoding import decoding_problem, fields_of
 from kube.defaults import defaulted
 from kube.resources import PODS, Resource
 from kube.server.answers import answered
+from kube.server.objects.kubernetes_events import completed, note_command
 from kube.server.writes import engine_line
 from kube.server.writes.applying import check_writer, configuration_of, is_forced, with_managers
 from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of, warn, warns
-from kube.server.writes.creating import Creator
+from kube.server.writes.creating import Creator, check_event
 from kube.server.writes.placing import check_place, placed, version_in
 from kube.server.writes.run_objects import Promise, RunObjects
 from kube.server.writes.scaling import scale_configuration, scale_of, with_scale
@@ -66,6 +67,8 @@ class Changer:
         request, profile = self.objects.request, self.objects.run.profile
         body = placed(await object_of(request, target.resource, profile), target)
         check_place(body, target)
+        if target.resource.kind == "Event":
+            return await self._change_event(target, lambda old: body, version_in(body))
         return await self._change(target, lambda old: body, version_in(body))
 
     async def patch(self, target: Target) -> Response:
@@ -82,14 +85,13 @@ class Changer:
             match kind:
                 case "json":
                     return patching.json_patched(old, patch)
-                case "merge":
+                case "merge" | "apply":
                     return patching.merge_patched(old, patch)
                 case _:
                     return patching.strategic_patched(resource, old, patch)
 
         if resource.kind == "Event":
-            # A series goes on: the history counts for itself how often an Event was seen.
-            return answered(_event_again(target, patch))
+            return await self._change_event(target, patched, version_in(patch))
         if target.subresource == "scale":
             return await self._change(
                 target, lambda old: with_scale(target, old, patched(scale_of(old)))
@@ -120,6 +122,25 @@ class Changer:
         if warns(request):
             warn(request, problems)
         return without(new, [one.path for one in added.unknown])
+
+    async def _change_event(self, target: Target, change: Change, version: str) -> Response:
+        """Keep an Event as *change* leaves it; the history has it as another one of the same name."""
+        resource = target.resource
+        found = await self.objects.find(target, target.name)
+        if found is None:
+            raise not_found(resource, target.name)
+        old = self.objects.shown(resource, found)
+        if version and version != old["metadata"]["resourceVersion"]:
+            raise conflict(resource, target.name, MODIFIED)
+        changed = placed(change(old), target)
+        check_place(changed, target)
+        check_event(target, changed)
+        kept = {name: old["metadata"][name] for name in ("uid", "creationTimestamp")}
+        new = completed(resource, {**changed, "metadata": {**changed["metadata"], **kept}})
+        if new == old or self.objects.is_tried:
+            return answered(new, 200, self.objects.warnings())
+        command = note_command(self.objects.in_run_time(resource, new))
+        return await self.objects.do(command, target, Promise("event", 200, new))
 
     async def _apply(self, target: Target, given: Any) -> Response:
         force = is_forced(self.objects.request)
@@ -228,9 +249,3 @@ def _check_tried(target: Target, old: Manifest, new: Manifest) -> None:
     permission = permission_at(target.subresource)
     if errors := strategy.pod_errors(old, without_nulls(new), permission):
         raise invalid(target.resource, target.name, map(cause_of, errors))
-
-
-def _event_again(target: Target, patch: Any) -> Manifest:
-    place = {"name": target.name, "namespace": target.namespace}
-    kind = {"kind": "Event", "apiVersion": target.resource.api_version, "metadata": place}
-    return {**(patch if isinstance(patch, dict) else {}), **kind}

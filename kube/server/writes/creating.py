@@ -7,11 +7,11 @@ from starlette.responses import Response
 
 from engine.api_server.admission import strategy
 from engine.api_server.admission.permissions import OBJECT
-from engine.objects.kinds import entity_id
 from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.resources import PODS, Resource
 from kube.server.answers import answered
+from kube.server.objects.kubernetes_events import completed, note_command
 from kube.server.writes.applying import check_writer
 from kube.server.writes.bodies import body_of, object_of, part_of
 from kube.server.writes.delete_options import DeleteOptions
@@ -19,8 +19,6 @@ from kube.server.writes.placing import placed
 from kube.server.writes.run_objects import Promise, RunObjects
 from kube.status import already_exists, bad_request, invalid, method_not_allowed, not_found
 
-# Characters, as upstream.
-LONGEST_NOTE = 1_024
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 _CREATED = {
     "kind": "Status",
@@ -48,23 +46,7 @@ class Creator:
         if resource.kind == "Event":
             return await self._note(resource, manifest)
         metadata = manifest["metadata"]
-        if not metadata.get("name"):
-            if not metadata.get("generateName"):
-                raise invalid(
-                    resource,
-                    "",
-                    [
-                        (
-                            "FieldValueRequired",
-                            "Required value: name or generateName is required",
-                            "metadata.name",
-                        )
-                    ],
-                )
-            suffix = "".join(secrets.choice(_SUFFIX) for _ in range(5))
-            metadata["name"] = f"{metadata['generateName']}{suffix}"
-        if not isinstance(metadata["name"], str) or "/" in metadata["name"]:
-            raise bad_request(f"metadata.name is no name: {metadata['name']!r}")
+        _name(resource, metadata)
         made = self.objects.fields(target).created
         metadata["managedFields"] = await self.objects.computed(manifest, made, manifest)
         return await self.make(Target(resource, target.namespace, metadata["name"]), manifest)
@@ -126,26 +108,40 @@ class Creator:
         return await self.objects.do(command, target, Promise("whole", 201, _CREATED))
 
     async def _note(self, resource: Resource, manifest: Manifest) -> Response:
-        entity, note = note_of(manifest)
-        event = {**manifest, "kind": "Event", "apiVersion": resource.api_version}
+        metadata = manifest["metadata"]
+        _name(resource, metadata)
+        named = Target(resource, metadata["namespace"], metadata["name"])
+        check_event(named, manifest)
+        bare = completed(resource, strategy.prepare_for_create(manifest, OBJECT))
+        event = self.objects.tried(resource, bare)
+        if await self.objects.find(named, named.name) is not None:
+            raise already_exists(resource, named.name)
         if self.objects.is_tried:
-            event["metadata"]["resourceVersion"] = str(self.objects.run.head_seq)
             return answered(event, 201)
-        command = {"verb": "note", "object": entity, "patch": note}
-        named = Target(resource, "", "")
+        command = note_command(self.objects.in_run_time(resource, event))
         return await self.objects.do(command, named, Promise("event", 201, event))
 
 
-def note_of(manifest: Manifest) -> tuple[str, Manifest]:
-    """The object that an Event is about, and the note of it that a run keeps."""
-    about = part_of(manifest, "involvedObject") or part_of(manifest, "regarding")
-    key = "/".join(str(part) for part in (about.get("namespace"), about.get("name")) if part)
-    source = part_of(manifest, "source") or part_of(manifest, "deprecatedSource")
-    reporter = manifest.get("reportingController") or manifest.get("reportingComponent")
-    note = {
-        "reason": str(manifest.get("reason") or ""),
-        "message": str(manifest.get("message") or manifest.get("note") or "")[:LONGEST_NOTE],
-        "type": manifest.get("type") or "Normal",
-        "component": str(reporter or source.get("component") or "client"),
-    }
-    return entity_id(str(about.get("kind", "")), key), note
+def _name(resource: Resource, metadata: Manifest) -> None:
+    """Name the object as its generateName says, where it has no name. Raises ApiError."""
+    if not metadata.get("name"):
+        if not metadata.get("generateName"):
+            message = "Required value: name or generateName is required"
+            raise invalid(resource, "", [("FieldValueRequired", message, "metadata.name")])
+        suffix = "".join(secrets.choice(_SUFFIX) for _ in range(5))
+        metadata["name"] = f"{metadata['generateName']}{suffix}"
+    if not isinstance(metadata["name"], str) or "/" in metadata["name"]:
+        raise bad_request(f"metadata.name is no name: {metadata['name']!r}")
+
+
+def check_event(target: Target, manifest: Manifest) -> None:
+    """Raises ApiError for an Event that a server would not keep.
+
+    Upstream: pkg/apis/core/validation/events.go, legacyValidateEvent().
+    """
+    field = "regarding" if target.resource.group else "involvedObject"
+    namespace = part_of(manifest, field).get("namespace") or ""
+    if namespace and namespace != target.namespace:
+        message = f'Invalid value: "{namespace}": does not match event.namespace'
+        cause = ("FieldValueInvalid", message, "involvedObject.namespace")
+        raise invalid(target.resource, target.name, [cause])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.responses import Response
 
@@ -15,6 +16,7 @@ from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.server.answers import answered
 from kube.server.objects.instants import now
+from kube.server.objects.kubernetes_events import note_command
 from kube.server.reading import Read
 from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.run_objects import Promise, RunObjects, warning_header
@@ -45,7 +47,8 @@ class Deleter:
         if options.is_trial:
             return answered(gone)
         command = _deletion(target, options, found.manifest)
-        promise = Promise("left", 200, gone, _warnings([command], target, options), found.uid)
+        form = "whole" if target.resource.kind == "Event" else "left"
+        promise = Promise(form, 200, gone, _warnings([command], target, options), found.uid)
         return await self.objects.do(command, target, promise)
 
     async def delete_all(self, target: Target) -> Response:
@@ -68,7 +71,8 @@ class Deleter:
         metadata = [one["metadata"] for one in manifests]
         named = [Target(target.resource, one.get("namespace", ""), one["name"]) for one in metadata]
         pairs = zip(named, manifests, strict=True)
-        commands = [_deletion(one, options, manifest) for one, manifest in pairs]
+        in_run_time = partial(self.objects.in_run_time, target.resource)
+        commands = [_deletion(one, options, in_run_time(manifest)) for one, manifest in pairs]
         places = [(one.namespace, one.name) for one in named]
         warnings = _warnings(commands, target, options)
         promise = Promise("whole", 200, content, warnings, places=places)
@@ -77,6 +81,8 @@ class Deleter:
 
 def _deletion(target: Target, options: DeleteOptions, manifest: Manifest) -> Manifest:
     resource = target.resource
+    if resource.kind == "Event":
+        return note_command(manifest, is_gone=True)
     held: list[str] = manifest["metadata"].get("finalizers") or []
     usual = default_propagation(resource.api_version, resource.kind, held)
     given = {"propagation": usual} if usual != BACKGROUND else {}

@@ -96,7 +96,8 @@ class RunObjects:
         """The same for several, which are stored together; who finds nothing to do has done it."""
         pledge = None if self.held is None else Pledge(self.held, promise.as_json)
         # The command names the written object; an Event may be about anything.
-        named = targets[0] if len(targets) == 1 and promise.form != "event" else None
+        is_note = bool(commands) and commands[0]["verb"] == "note"
+        named = targets[0] if len(targets) == 1 and not is_note else None
         outcomes: list[Outcome] = []
         if commands:
             with self.handover.command():
