@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.loaders import loader
+from tests.waiting import wait_for
 
 if TYPE_CHECKING:
     from kscope.runs.models import Run, Scenario
@@ -76,5 +77,11 @@ def driven(start: Callable[..., "Run"]) -> "Run":
 
     run = start(play=True, speed="max")
     runner.run_drive(run.pk)
-    run.refresh_from_db()
+
+    def is_over() -> bool:
+        # A worker of a server of the test may have been the first to take it.
+        run.refresh_from_db()
+        return run.status == run.Status.FINISHED
+
+    wait_for(is_over)
     return run

@@ -167,6 +167,8 @@ class Plugin:
     normalizes_by_range: ClassVar[bool] = False
     # Takes part only for pods that have volumes.
     needs_volumes: ClassVar[bool] = False
+    # Does not score the nodes of a pod that it does not concern; else all of them get nothing.
+    skips_score: ClassVar[bool] = True
     # Some code of its filter means an error, which ends the attempt even if other nodes fit. Every
     # node is then examined in every cycle.
     may_fail: ClassVar[bool] = False

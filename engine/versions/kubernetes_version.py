@@ -39,6 +39,8 @@ class KubernetesVersion:
     """What the version stands for, in one sentence for those who choose one."""
     since_patch: int = 0
     """The first patch release of its minor release that it stands for."""
+    is_measured: bool = True
+    """A real kube-scheduler of this version was compared; otherwise it follows what was read of it."""
     formats: tuple[str, ...]
     """The formats of a scheduler's configuration that this version reads."""
     feature_gates: Mapping[str, FeatureGate] = field(default_factory=dict[str, FeatureGate])

@@ -67,6 +67,9 @@ SETTINGS: Final[Mapping[str, Mapping[str, Setting]]] = {
         "counts_image_volumes": Setting(
             False, "The images of volumes count in addition to those of containers."
         ),
+        "scales_by_volumes": Setting(
+            False, "The size at which a node scores 100 grows with the images of volumes, too."
+        ),
     },
     names.POD_TOPOLOGY_SPREAD: {
         "rounds": Setting(False, "Scores are rounded; otherwise truncated."),
@@ -121,6 +124,22 @@ SETTINGS: Final[Mapping[str, Mapping[str, Setting]]] = {
         "keeps_alternative": Setting(
             False,
             "An alternative with allocationMode All gets all its devices; otherwise the search goes on with the first alternative after one device.",
+        ),
+        "explains_errors": Setting(
+            False,
+            "The error of a selector names the device, and says what to do about a missing key.",
+        ),
+        "counts_by_driver": Setting(
+            False,
+            "What is left of shared counters is known by driver and pool; otherwise by the pool's name alone.",
+        ),
+        "gives_back": Setting(
+            False,
+            "What a device took of counters is given back whenever the choice is undone; otherwise not always.",
+        ),
+        "compares_all_devices": Setting(
+            False,
+            "A distinct attribute differs from that of every device of the claim; otherwise from the last one of each request.",
         ),
     },
     names.NODE_VOLUME_LIMITS: {

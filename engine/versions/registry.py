@@ -11,10 +11,11 @@ from engine.versions.v1_34 import V1_34
 from engine.versions.v1_34_9 import V1_34_9
 from engine.versions.v1_35 import V1_35
 from engine.versions.v1_36 import V1_36
+from engine.versions.v1_37 import V1_37
 
 # The newest first.
 VERSIONS: Final[Mapping[str, KubernetesVersion]] = {
-    version.name: version for version in (V1_36, V1_35, V1_34_9, V1_34, V1_20, V1_16, V1_11)
+    version.name: version for version in (V1_37, V1_36, V1_35, V1_34_9, V1_34, V1_20, V1_16, V1_11)
 }
 # A run follows it unless a scenario or a person chooses another one.
 DEFAULT: Final = V1_36

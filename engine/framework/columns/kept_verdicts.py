@@ -195,7 +195,7 @@ class KeptVerdicts:
             (place, plugin) for place, plugin in enumerate(plugins.filter, 1) if not plugin.is_local
         ]
         self._wide_pre_scores = [
-            (plugin, plugin if isinstance(plugin, MaySkip) else None)
+            (plugin, plugin if isinstance(plugin, MaySkip) and plugin.skips_score else None)
             for plugin in plugins.pre_score
             if plugin.name not in framework.local_names
         ]

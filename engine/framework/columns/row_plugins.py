@@ -70,7 +70,12 @@ class MakesRowScore(Protocol, metaclass=AskedOnce):
 
 @runtime_checkable
 class MaySkip(Protocol, metaclass=AskedOnce):
-    """A global plugin that can cheaply determine that it does not affect a pod."""
+    """A global plugin that can cheaply determine that it does not affect a pod.
+
+    With `skips_score` it does not score the nodes of such a pod either; otherwise all get nothing.
+    """
+
+    skips_score: ClassVar[bool]
 
     def concerns(self, state: CycleState) -> bool:
         """Whether any node might be refused, or get another score than the rest."""

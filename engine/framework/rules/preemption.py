@@ -33,6 +33,8 @@ class PreemptionRules:
     """A node where no pod has to be evicted fails its dry run."""
     spares_the_leaving: bool = False
     """Pods that terminate already are not evicted again and get no Event."""
+    says_where: bool = False
+    """A preemption that finds a node says which, and how many victims; otherwise only one that finds none speaks."""
     candidate_percentage: int = 10
     """The share of the nodes that are looked at as candidates (minCandidateNodesPercentage)."""
     min_candidates: int = 100

@@ -52,6 +52,9 @@ class ResourceRules:
     """The overhead of a pod's RuntimeClass is added to its requests."""
     resizes_whole_pods: bool = False
     """What the status of a pod says of the resources of the whole pod counts, too."""
+    resizes_as_one: bool = False
+    """A pod in a resize counts with the most of three sums over its containers: of what is desired,
+    allocated and in force; otherwise with the sum of what is most of each container."""
     compares_tolerations: bool = False
     """Tolerations with the operators Lt and Gt compare numbers; otherwise they match no taint."""
     memo: str = field(init=False, repr=False)
@@ -254,7 +257,7 @@ def _parse_essence(
         for ip, protocol, port in claimed or ()
     )
     if rules.sums_exactly:
-        return _modern(containers, init_containers, overhead, pod_level, resized), ports
+        return _modern(containers, init_containers, overhead, pod_level, resized, rules), ports
     return _classic(containers, init_containers, overhead, rules), ports
 
 
@@ -304,14 +307,16 @@ def _modern(
     overhead: Manifest | None,
     pod_level: Manifest | None,
     resized: list[Any] | None,
+    rules: ResourceRules,
 ) -> PodResources:
     """v1.34: exact sums of thousandths, rounded once at the end. Upstream: PodRequests()."""
+    sum_resized = _most_of_sums if rules.resizes_as_one and resized else _sum_up
     pod_requests = _pod_level_requests(pod_level, None)
-    now_requests = _pod_level_requests(pod_level, resized)
+    now_requests = _pod_level_requests(pod_level, resized, adds=rules.resizes_as_one)
     no_defaults: dict[str, int] = {}
     fit = _sum_up(containers, init_containers, overhead, pod_requests, None, no_defaults)
     taken = (
-        _sum_up(containers, init_containers, overhead, now_requests, resized, no_defaults)
+        sum_resized(containers, init_containers, overhead, now_requests, resized, no_defaults)
         if resized
         else fit
     )
@@ -322,7 +327,7 @@ def _modern(
         for name, amount in _DEFAULT_REQUESTS.items()
         if not pod_requests or name not in taken
     }
-    non_zero = _sum_up(containers, init_containers, overhead, now_requests, resized, defaults)
+    non_zero = sum_resized(containers, init_containers, overhead, now_requests, resized, defaults)
     # Nor does the scorer of v1.34 look at the status.
     scored = (
         _sum_up(containers, init_containers, overhead, {}, None, _DEFAULT_REQUESTS)
@@ -389,6 +394,51 @@ def _sum_up(
     return total
 
 
+def _most_of_sums(
+    containers: list[tuple[Any, ...]],
+    init_containers: list[tuple[Any, ...]],
+    overhead: Manifest | None,
+    pod_requests: dict[str, int],
+    resized: list[Any] | None,
+    defaults: dict[str, int],
+) -> dict[str, int]:
+    """The most of three sums over the whole pod: of what is desired, allocated and in force.
+
+    Upstream: v1.37 component-helpers/resource AggregateContainerRequests(),
+    aggregateContainerResourcesByFn().
+    """
+    assert resized
+    statuses = {entry[0]: entry for entry in resized[1:]}
+    (whole, infeasible) = resized[0]
+
+    def allocated(container: tuple[Any, ...]) -> Manifest | None:
+        """What a container was given; what it wants, before it was."""
+        _, _, given = statuses.get(container[0]) or (None, None, None)
+        return given if given is not None else (None if infeasible else container[1])
+
+    def in_force(container: tuple[Any, ...]) -> Manifest | None:
+        """What a container runs with; what it was given, before it does."""
+        _, actual, _ = statuses.get(container[0]) or (None, None, None)
+        return actual if actual is not None else allocated(container)
+
+    total: dict[str, int] = {}
+    if not infeasible:
+        total = _sum_up(containers, init_containers, None, {}, None, defaults)
+    if whole is not None and None not in whole:
+        for amounts in whole:
+            _raise(total, _nanos(amounts))
+    else:
+        for read in (allocated, in_force):
+            main, init = (
+                [(each[0], read(each), *each[2:]) for each in of_kind]
+                for of_kind in (containers, init_containers)
+            )
+            _raise(total, _sum_up(main, init, None, {}, None, defaults))
+    total.update(pod_requests)
+    _add(total, _nanos(overhead))
+    return total
+
+
 def _container_nanos(
     requests: Manifest | None, status: Any, infeasible: bool, defaults: dict[str, int]
 ) -> dict[str, int]:
@@ -412,7 +462,10 @@ def _effective(
     return amounts
 
 
-def _pod_level_requests(pod_level: Manifest | None, resized: list[Any] | None) -> dict[str, int]:
+def _pod_level_requests(
+    pod_level: Manifest | None, resized: list[Any] | None, *, adds: bool = False
+) -> dict[str, int]:
+    """With *adds* what the status names counts also where the spec does not name it."""
     requests: Manifest = (pod_level or {}).get("requests") or {}
     supported = {
         name: amount
@@ -423,6 +476,8 @@ def _pod_level_requests(pod_level: Manifest | None, resized: list[Any] | None) -
         return supported
     (actual, allocated), infeasible = resized[0]
     amounts = _effective(_nanos(requests), actual, allocated, infeasible)
+    if adds and pod_level is not None:
+        return amounts
     # Only what the spec names is replaced, by nothing if that alone named it.
     return {name: amounts.get(name, 0) for name in supported}
 

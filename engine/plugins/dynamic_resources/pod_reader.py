@@ -38,7 +38,7 @@ from engine.plugins.dynamic_resources.allocation.extended import (
     may_be_devices,
 )
 from engine.plugins.dynamic_resources.allocation.requests import ClaimRequests
-from engine.plugins.dynamic_resources.allocation.search.allocator import Allocator
+from engine.plugins.dynamic_resources.allocation.search.allocator import Allocator, AllocatorRules
 from engine.plugins.dynamic_resources.allocation.search.published import ListedSlices
 from engine.plugins.dynamic_resources.kept_searches import KeptSearches, preference_of_claim
 from engine.plugins.dynamic_resources.prepared import Prepared
@@ -73,7 +73,13 @@ class PodReader:
         self._listers = handle.listers
         self._provides_extended: bool = arguments.get("provides_extended", True)
         self._shares_capacity: bool = arguments.get("shares_capacity", True)
-        self._keeps_alternative: bool = arguments.get("keeps_alternative", True)
+        self._rules = AllocatorRules(
+            keeps_alternative=arguments.get("keeps_alternative", True),
+            explains_errors=arguments.get("explains_errors", False),
+            counts_by_driver=arguments.get("counts_by_driver", False),
+            gives_back=arguments.get("gives_back", False),
+            compares_all=arguments.get("compares_all_devices", False),
+        )
         self.awaits_conditions: bool = arguments.get("awaits_conditions", True)
         self._classes = ListedClasses(handle.listers)
         self._listed_classes = handle.listers.live(DEVICE_CLASS)
@@ -168,9 +174,7 @@ class PodReader:
 
     def _prepare_search(self, found: Prepared, new: Sequence[ApiObject]) -> None:
         index, allocated = self._slices.index, self.allocated.state()
-        found.allocator = Allocator(
-            index, self.device_class, allocated, keeps_alternative=self._keeps_alternative
-        )
+        found.allocator = Allocator(index, self.device_class, allocated, self._rules)
         if self.keeps_searches(found.extended):
             key = orjson.dumps([claim.spec for claim in new])
             found.kept = self._kept.of(key, found.allocator, found.to_allocate)

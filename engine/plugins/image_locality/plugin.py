@@ -37,13 +37,15 @@ class ImageLocality(Plugin):
         self._as_reported: bool = arguments.get("counts_as_reported", False)
         # v1.36: image volumes count beside the images of containers.
         self._counts_volumes: bool = arguments.get("counts_image_volumes", False)
+        # v1.37: and so does the size from which on a node scores 100.
+        self._scales_by_volumes: bool = arguments.get("scales_by_volumes", False)
 
     def score(self, state: CycleState, rows: IntArray) -> IntArray:
         """0 up to 23 MiB of images, 100 from 1000 MiB per container."""
         held = np.zeros(self._table.capacity, np.int64)
         for _, holders, sizes in self._images(state):
             held[holders] += sizes
-        return _score(held[rows], len(state.template.images))
+        return _score(held[rows], self._scale(state))
 
     def arithmetic(self, state: CycleState, row: int) -> Terms:
         """See `Arithmetic`: the size of each image that the node has, less where few nodes have it."""
@@ -53,12 +55,17 @@ class ImageLocality(Plugin):
             if row in holders
         ]
         held = np.array([sum(term.value for term in terms)], np.int64)
-        return Terms(tuple(terms), int(_score(held, len(state.template.images))[0]))
+        return Terms(tuple(terms), int(_score(held, self._scale(state))[0]))
 
     def sign_pod(self, pod: PodInfo) -> Signed:
         """See `SignPlugin`. Upstream: ImageNamesSigner()."""
         images = {normalized_image_name(one.get("image") or "") for one in containers_of(pod)}
         return (SignFragment("images", sorted(images)),)
+
+    def _scale(self, state: CycleState) -> int:
+        """For how many images a node scores 100 at 1000 MiB each."""
+        volumes = state.template.image_volumes if self._scales_by_volumes else ()
+        return len(state.template.images) + len(volumes)
 
     def _images(self, state: CycleState) -> Iterator[tuple[str, IntArray, IntArray]]:
         """Each image that some node has: the rows that have it, and its scaled size there."""

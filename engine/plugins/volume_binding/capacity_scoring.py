@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class _Resource:
 
 class CapacityScoring(VolumeBinding):
     """Prefers nodes whose storage the pod's claims fill least, or as the argument `shape` says."""
+
+    skips_score: ClassVar[bool] = False
 
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         super().__init__(arguments, handle)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kscope.runs import selectors, services
-from kscope.runs.drive import driver, runner
+from kscope.runs.drive import driver, keeper, runner
 from kscope.runs.drive.hosting import loop
 from kscope.runs.models import Run
 from kscope.runs.stream.counters import run_counters
@@ -20,15 +20,15 @@ class SimulatedClock:
     """A monotonic clock that every look at it moves on by *step* seconds, more or less."""
 
     def __init__(self, step: float, seed: int) -> None:
-        self._now = 0.0
+        self.now = 0.0
         self._steps: Iterator[float] = (step * chance for chance in _chances(seed))
 
     def monotonic(self) -> float:
-        self._now += next(self._steps)
-        return self._now
+        self.now += next(self._steps)
+        return self.now
 
     def sleep(self, seconds: float) -> None:
-        self._now += max(seconds, 0.0)
+        self.now += max(seconds, 0.0)
 
 
 def _chances(seed: int) -> Iterator[float]:
@@ -52,6 +52,8 @@ def played(start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> Callab
 
         monkeypatch.setattr(driver, "time", clock)
         monkeypatch.setattr(loop, "time", clock)
+        # It looks from a thread of its own, and is not to move the clock on.
+        monkeypatch.setattr(keeper, "monotonic", lambda: clock.now)
         monkeypatch.setattr(loop.Loop, "_hear", hear_in_time)
         run = start()
         Run.objects.filter(pk=run.pk).update(until=until)

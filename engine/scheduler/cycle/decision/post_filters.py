@@ -76,7 +76,9 @@ class PostFilters:
             return Preemption(), ", ".join(answers)
         preemption = self._preempt(search)
         reports = self._rules.post_filter == "reported"
-        if preemption.chosen is not None or not preemption.message or not reports:
+        if preemption.chosen is not None:
+            return preemption, self._place_found(preemption)
+        if not preemption.message or not reports:
             return preemption, ""
         if preemption.failed:
             # An error ends the round, and its message is the only one.
@@ -135,10 +137,21 @@ class PostFilters:
         name = names.DEFAULT_PREEMPTION
         preemption = self._preempt(search)
         if preemption.chosen is not None:
-            return preemption, Status(SUCCESS.code, (), name)
+            where = self._place_found(preemption)
+            return preemption, Status(SUCCESS.code, (where,) if where else (), name)
         reasons = (f"preemption: {preemption.message}",) if preemption.message else ()
         code = Code.ERROR if preemption.failed else Code.UNSCHEDULABLE
         return preemption, Status(code, reasons, name)
+
+    def _place_found(self, preemption: Preemption) -> str:
+        """Upstream: v1.37 plugins/defaultpreemption, PostFilter() (#140180)."""
+        found = preemption.chosen
+        if found is None or not self._profile.preemption.says_where:
+            return ""
+        return (
+            f"preemption: found a potential placement for pod on node {found.node}, preempting "
+            f"{len(found.victims)} victims"
+        )
 
     def _outcome(self, result: PostFilterResult) -> Preemption:
         row = self._table.rows.get(result.node) if result.node else None

@@ -8,7 +8,8 @@ default in v1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from engine.objects.values.quantity import Quantity
 from engine.plugins.dynamic_resources.allocation.devices import (
@@ -21,7 +22,11 @@ from engine.plugins.dynamic_resources.allocation.devices import (
 from engine.plugins.dynamic_resources.allocation.requests import ALL, ClaimRequests, DeviceRequest
 from engine.plugins.dynamic_resources.allocation.search.capacity import consumed_by, has_room
 from engine.plugins.dynamic_resources.allocation.search.constraints import Constraint, constraint_of
-from engine.plugins.dynamic_resources.allocation.search.counters import AllocatedState, CounterUse
+from engine.plugins.dynamic_resources.allocation.search.counters import (
+    AllocatedState,
+    CounterUse,
+    PoolCounters,
+)
 from engine.plugins.dynamic_resources.allocation.search.pools import Pool
 from engine.plugins.dynamic_resources.allocation.search.published import SliceIndex
 from engine.plugins.dynamic_resources.allocation.selectors import SelectorError, selector
@@ -75,26 +80,37 @@ class _Place(NamedTuple):
     device: int = 0
 
 
-class Allocator:
-    """Looks for devices on one node after another, while nothing else changes.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocatorRules:
+    """How one version searches; by default, as v1.36 does."""
 
-    What the devices of a pool have left of their counters is computed once per pool name, as
-    upstream does. With *keeps_alternative* an alternative that asks for all devices gets all of
-    them; otherwise, from its second device on, the first alternative is looked for.
-    """
+    keeps_alternative: bool = True
+    """An alternative that asks for all devices gets all of them; otherwise, from its second device on,
+    the first alternative is looked for."""
+    explains_errors: bool = False
+    """The error of an expression names the device, and says what to do about a missing key."""
+    counts_by_driver: bool = False
+    """What is left of counters is known by driver and pool; otherwise by the pool's name alone."""
+    gives_back: bool = False
+    """What a candidate took is given back when it is rejected or undone; otherwise not always."""
+    compares_all: bool = False
+    """A distinct attribute differs from that of every device; otherwise from the last one of a request."""
+
+
+class Allocator:
+    """Looks for devices on one node after another, while nothing else changes."""
 
     def __init__(
         self,
         index: SliceIndex,
         classes: Callable[[str], DeviceClass | None],
         allocated: AllocatedState,
-        *,
-        keeps_alternative: bool = True,
+        rules: AllocatorRules,
     ) -> None:
         self.classes = classes
-        self.keeps_alternative = keeps_alternative
+        self.rules = rules
         self.allocated = allocated
-        self.available: dict[str, dict[str, dict[str, int]]] = {}
+        self.available: dict[str, PoolCounters] = {}
         self._index = index
 
     def pools(self, name: str, labels: Mapping[str, str]) -> Sequence[Pool]:
@@ -146,7 +162,10 @@ class _Search:
         # The claims that take a device which only one claim may have.
         self._taken: dict[DeviceID, set[int]] = {}
         self._consumed: dict[DeviceID, dict[str, int]] = {}
-        self._counters = CounterUse(allocator.available, allocator.allocated)
+        self._rules = allocator.rules
+        self._counters = CounterUse(
+            allocator.available, allocator.allocated, by_driver=self._rules.counts_by_driver
+        )
         self.results: list[list[AllocatedDevice]] = [[] for _ in claims]
 
     def run(self) -> bool:
@@ -166,7 +185,12 @@ class _Search:
                     f"claim {claim.key}: number of requested devices {least} exceeds the claim limit "
                     f"of {MAX_RESULTS}"
                 )
-            self._constraints.append([constraint_of(rule) for rule in claim.constraints])
+            self._constraints.append(
+                [
+                    constraint_of(rule, compares_all=self._rules.compares_all)
+                    for rule in claim.constraints
+                ]
+            )
         return self._allocate(_Place())
 
     def _task(self, place: _Place, request: DeviceRequest) -> _Task:
@@ -243,7 +267,7 @@ class _Search:
         if undo is None:
             return False
         following = place._replace(device=place.device + 1)
-        if not self._allocator.keeps_alternative:
+        if not self._rules.keeps_alternative:
             # Upstream: allocateOne() of v1.35, which does not pass subRequestIndex on.
             following = following._replace(alternative=0)
         try:
@@ -319,8 +343,10 @@ class _Search:
         known = self._matches.get(key)
         if known is None:
             known = self._matches[key] = (
-                _select(device, f"class {device_class.name}", device_class.selectors)
-                and _select(device, f"claim {self._claims[place.claim].key}", request.selectors)
+                self._select(device, f"class {device_class.name}", device_class.selectors)
+                and self._select(
+                    device, f"claim {self._claims[place.claim].key}", request.selectors
+                )
                 and (not one.chooses_per_device or device.nodes.matches(self._node, self._labels))
             )
         return known
@@ -358,6 +384,7 @@ class _Search:
         if counts and not self._counters.take(device, pool):
             return None
         if blocking_taint(device, request) is not None:
+            self._return_counters(device, pool, counts=counts)
             return None
         constraints = self._constraints[place.claim]
         for number, constraint in enumerate(constraints):
@@ -370,10 +397,16 @@ class _Search:
                 )
             for added in constraints[:number]:
                 added.remove(request, device)
+            self._return_counters(device, pool, counts=counts)
             return None
         if not device.is_shared:
             takers.add(place.claim)
         if not self._has_room(request, device):
+            if self._rules.gives_back:
+                takers.discard(place.claim)
+                for added in constraints:
+                    added.remove(request, device)
+            self._return_counters(device, pool, counts=counts)
             return None
         consumed = consumed_by(request.capacity, device) if device.is_shared else {}
         if device.is_shared:
@@ -395,11 +428,31 @@ class _Search:
             takers.discard(place.claim)
             if device.is_shared:
                 self._give_back(device.id, consumed)
+                self._return_counters(device, pool, counts=counts)
             elif device.consumes:
                 self._counters.release(device, pool)
             del results[length:]
 
         return undo
+
+    def _select(self, device: Device, whose: str, expressions: Sequence[str]) -> bool:
+        for number, expression in enumerate(expressions):
+            try:
+                if not selector(expression).matches(device):
+                    return False
+            except SelectorError as error:
+                where, hint = "", ""
+                if self._rules.explains_errors:
+                    where = f" on device {device.id}"
+                    hint = _HINT if _MISSING_KEY in str(error) else ""
+                raise AllocationError(
+                    f"{whose}: selector #{number}{where}: {error}{hint}"
+                ) from None
+        return True
+
+    def _return_counters(self, device: Device, pool: Pool, *, counts: bool) -> None:
+        if counts and self._rules.gives_back:
+            self._counters.release(device, pool)
 
     def _is_partly_used(self, device: DeviceID) -> bool:
         return device in self._allocated.consumed or device in self._consumed
@@ -421,14 +474,12 @@ class _Search:
             del self._consumed[device]
 
 
-def _select(device: Device, whose: str, expressions: Sequence[str]) -> bool:
-    for number, expression in enumerate(expressions):
-        try:
-            if not selector(expression).matches(device):
-                return False
-        except SelectorError as error:
-            raise AllocationError(f"{whose}: selector #{number}: {error}") from None
-    return True
+_MISSING_KEY: Final = "no such key"
+# Upstream: dynamic-resource-allocation/cel/errors.go, EnhanceRuntimeError() (v1.37).
+_HINT: Final = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with "
+    "has() for optional fields"
+)
 
 
 def blocking_taint(device: Device, request: DeviceRequest) -> int | None:

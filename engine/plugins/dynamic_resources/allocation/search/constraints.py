@@ -23,9 +23,11 @@ class Constraint(Protocol):
         ...
 
 
-def constraint_of(rule: RequestConstraint) -> Constraint:
-    """The constraint of a claim, to begin with."""
-    return _DistinctAttribute(rule) if rule.is_distinct else _MatchAttribute(rule)
+def constraint_of(rule: RequestConstraint, *, compares_all: bool = False) -> Constraint:
+    """The constraint of a claim, to begin with; with *compares_all* as since v1.37."""
+    if not rule.is_distinct:
+        return _MatchAttribute(rule)
+    return _DistinctFromAll(rule) if compares_all else _DistinctAttribute(rule)
 
 
 class _MatchAttribute:
@@ -86,6 +88,29 @@ class _DistinctAttribute:
         if _is_about(self._rule, request):
             self._values.pop(request.parent or request.name, None)
             self._count -= 1
+
+
+class _DistinctFromAll:
+    """No two devices have the same value."""
+
+    def __init__(self, rule: RequestConstraint) -> None:
+        self._rule = rule
+        self._values: list[Attribute | Version] = []
+
+    def add(self, request: DeviceRequest, device: Device) -> bool:
+        """False for a device without the attribute, or with a value that is taken."""
+        if not _is_about(self._rule, request):
+            return True
+        value = _value_of(device, self._rule.attribute)
+        if value is None or any(_are_same(value, taken) for taken in self._values):
+            return False
+        self._values.append(value)
+        return True
+
+    def remove(self, request: DeviceRequest, device: Device) -> None:
+        """Free its value; the newest device goes first."""
+        if _is_about(self._rule, request):
+            self._values.pop()
 
 
 def _is_about(rule: RequestConstraint, request: DeviceRequest) -> bool:

@@ -30,10 +30,20 @@ class AllocatedState:
 
 
 class CounterUse:
-    """What one search takes of the counters, by the pool's name, as upstream keeps it."""
+    """What one search takes of the counters, by the pool's name, as upstream keeps it.
 
-    def __init__(self, available: dict[str, PoolCounters], allocated: AllocatedState) -> None:
+    Since v1.37 by the driver as well.
+    """
+
+    def __init__(
+        self,
+        available: dict[str, PoolCounters],
+        allocated: AllocatedState,
+        *,
+        by_driver: bool = False,
+    ) -> None:
         """*available* is what is left without the search; it is filled in when it is first needed."""
+        self._by_driver = by_driver
         self._available = available
         self._allocated = allocated
         self._taken: dict[str, PoolCounters] = {}
@@ -57,7 +67,7 @@ class CounterUse:
         self._add(device, pool, -1)
 
     def _add(self, device: Device, pool: Pool, sign: int) -> PoolCounters:
-        taken = self._taken.setdefault(pool.id.pool, {})
+        taken = self._taken.setdefault(self._name(pool), {})
         for counter_set, consumed in device.consumes:
             of_set = taken.setdefault(counter_set, {})
             for name, amount in consumed.items():
@@ -65,7 +75,7 @@ class CounterUse:
         return taken
 
     def _available_in(self, pool: Pool) -> PoolCounters:
-        found = self._available.get(pool.id.pool)
+        found = self._available.get(self._name(pool))
         if found is not None:
             return found
         found = {name: dict(counters) for name, counters in (pool.counters or {}).items()}
@@ -77,5 +87,8 @@ class CounterUse:
                 for name, amount in consumed.items():
                     if name in of_set:
                         of_set[name] -= amount
-        self._available[pool.id.pool] = found
+        self._available[self._name(pool)] = found
         return found
+
+    def _name(self, pool: Pool) -> str:
+        return str(pool.id) if self._by_driver else pool.id.pool
