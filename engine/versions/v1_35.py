@@ -12,6 +12,7 @@ _DEVICES = ("preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve
 
 V1_35 = V1_34_9.but(
     name="v1.35",
+    is_measured=False,
     summary="Devices are allocated to resource claims; pods are nominated to the node they are about to be bound to.",
     feature_gates={
         "NominatedNodeNameForExpectation": ON,

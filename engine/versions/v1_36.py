@@ -9,6 +9,7 @@ from engine.versions.v1_35 import V1_35
 
 V1_36 = V1_35.but(
     name="v1.36",
+    is_measured=True,
     summary="Devices are allocated to resource claims, and nodes scored by how much more even they would be.",
     feature_gates={
         "InPlacePodLevelResourcesVerticalScaling": ON,

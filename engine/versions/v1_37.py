@@ -13,7 +13,7 @@ from engine.versions.v1_36 import V1_36
 V1_37 = V1_36.but(
     name="v1.37",
     is_measured=False,
-    summary="Nodes are scored by the storage they would have left, and a preemption says where it makes room.",
+    summary="As read, not measured: nodes are scored by the storage they would have left.",
     feature_gates={
         "StorageCapacityScoring": ON,
         "VolumeLimitScaling": ON,

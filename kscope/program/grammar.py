@@ -16,7 +16,7 @@ from kscope.program.speech.errors import ProgramError, similar_help
 from kscope.program.speech.formats import FORMATS
 from kscope.program.speech.screen import COLORS
 
-PROFILES: Final = ("v1.36", "v1.35", "v1.34.9", "v1.34", "v1.20", "v1.16", "v1.11")
+PROFILES: Final = ("v1.37", "v1.36", "v1.35", "v1.34.9", "v1.34", "v1.20", "v1.16", "v1.11")
 CHANGES: Final = ("all", "best", "none")
 SHELLS: Final = ("bash", "zsh", "fish")
 # What a run is written as: kscope/exports/registry.py.

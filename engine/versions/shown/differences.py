@@ -49,7 +49,7 @@ _AREAS: Final[Mapping[str, tuple[str, type[Any]]]] = {
     "configuration": ("Configuration", ConfigurationRules),
     "policy": ("Policy", PolicyRules),
 }
-_VERSION: Final = ("formats", "namespaces_have_name_label", "wording")
+_VERSION: Final = ("is_measured", "formats", "namespaces_have_name_label", "wording")
 # The rows about a plugin: a setting says more than its place and its weight do.
 _PLUGIN_AREAS: Final = ("Plugin settings", "Default plugins")
 _NANOSECONDS: Final = "nanoseconds"

@@ -116,6 +116,18 @@ def test_features_decide_as_in_kube_scheduler_1_36(path: Path) -> None:
     _check(path, "v1.36")
 
 
+def _read_of_v1_37() -> list[Any]:
+    """Not of a real 1.37: kube-scheduler 1.36.3 with what changes in 1.37 by default and could be had."""
+    found = sorted(vector_set("approx-v1.37").glob("*/*.yaml"))
+    named = [(f"{path.parent.name}-{path.stem}", path) for path in sample(found, 3)]
+    return parametrised(named or None, absent="approx-v1.37")
+
+
+@pytest.mark.parametrize("path", _read_of_v1_37())
+def test_v1_37_decides_as_was_read_of_it(path: Path) -> None:
+    _check(path, "v1.37")
+
+
 @pytest.mark.parametrize("path", _scenarios("v1.34"))
 def test_decisions_are_those_of_kube_scheduler_1_34(path: Path) -> None:
     _check(path, "v1.34")
