@@ -118,20 +118,22 @@ PODS = _kind(
     ),
 )
 
+NAMESPACES = _kind(
+    "v1",
+    "Namespace",
+    "namespaces",
+    "ns",
+    namespaced=False,
+    status=True,
+    verbs=_NO_COLLECTION,
+)
+
 SERVED: tuple[Resource, ...] = (
     _kind("v1", "Binding", "bindings", verbs=_POST),
     _kind("v1", "ConfigMap", "configmaps", "cm"),
     _kind("v1", "Event", "events", "ev"),
     _kind("v1", "LimitRange", "limitranges", "limits"),
-    _kind(
-        "v1",
-        "Namespace",
-        "namespaces",
-        "ns",
-        namespaced=False,
-        status=True,
-        verbs=_NO_COLLECTION,
-    ),
+    NAMESPACES,
     _kind("v1", "Node", "nodes", "no", namespaced=False, status=True),
     _kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", status=True),
     _kind("v1", "PersistentVolume", "persistentvolumes", "pv", namespaced=False, status=True),

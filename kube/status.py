@@ -147,6 +147,17 @@ def cause_of(error: str) -> tuple[str, str, str]:
     return _CAUSES[kind], message, field
 
 
+# Where one field error of an aggregate ends and the next one begins.
+_NEXT_ERROR = re.compile(rf", (?=[^\s:]+: (?:{'|'.join(_CAUSES)})\b)")
+
+
+def causes_of(errors: str) -> list[tuple[str, str, str]]:
+    """The causes from the text of one field error, or of several: "[a: …, b: …]"."""
+    if not (errors.startswith("[") and errors.endswith("]")):
+        return [cause_of(errors)]
+    return [cause_of(one) for one in _NEXT_ERROR.split(errors[1:-1])]
+
+
 def eviction_refused(message: str) -> ApiError:
     """A disruption budget allows no eviction now: a sentence for all budgets, and the cause.
 

@@ -2,7 +2,7 @@
 
 from engine.api_server.validation.kinds import is_known
 from engine.api_server.validation.manifests import check_stored
-from engine.api_server.validation.report import Report, field_error
+from engine.api_server.validation.report import Report, aggregate
 from engine.input.cleaning import clean
 from engine.kernel.errors import Invalid
 from engine.kernel.recorder import Recorder
@@ -38,9 +38,8 @@ class KnownFields:
         report = Report()
         check_stored(manifest, (), report, self._version)
         if report.problems:
-            path, value, why = report.problems[0]
             kind, name = manifest["kind"], shown(manifest["metadata"]["name"])
-            raise Invalid(f"{kind} {name} is invalid: {show_path(path)}: {field_error(value, why)}")
+            raise Invalid(f"{kind} {name} is invalid: {aggregate(report.answers())}")
         if not report.unknown:
             return manifest
         before = {each.path for each in self._found(old).unknown} if old else set[Path]()

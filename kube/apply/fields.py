@@ -60,6 +60,15 @@ def encoded(fields: FieldSet) -> dict[str, Any]:
     return _tree(fields) if _is_small(fields) else _tree.__wrapped__(fields)
 
 
+def tree_in_order(tree: dict[str, Any]) -> dict[str, Any]:
+    """The tree with its names in the order in which a server writes them; a database has its own."""
+    return {name: tree_in_order(tree[name]) for name in sorted(tree, key=_order)}
+
+
+def _order(name: str) -> tuple[Any, ...]:
+    return (-1,) if name == _SELF else _rank(name)
+
+
 def _is_small(fields: FieldSet) -> bool:
     """Whether the tree may be kept: what clients send must not fill the memory."""
     return len(fields) <= _FEW and all(len(one) <= _SHORT for path in fields for one in path)

@@ -36,7 +36,7 @@ from kube.server import reviews
 from kube.server.answers import JSON, answered, refused, without_values
 from kube.server.handover import Handover
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
-from kube.server.reading import Read, found_object, list_read, object_read, shift_of
+from kube.server.reading import Read, check_timeout, found_object, list_read, object_read, shift_of
 from kube.server.visitors import Runs, Visitors, check_origin, credential_of
 from kube.server.watches.feed import FAR_BEHIND, Feed, Feeds
 from kube.server.watches.watching import Watch, Watcher, is_watch
@@ -44,7 +44,7 @@ from kube.server.writes.engine_line import EngineLines
 from kube.server.writes.once import WriteOnce, asked_once
 from kube.server.writes.run_objects import RunObjects
 from kube.server.writes.scaling import scale_of
-from kube.server.writes.writing import Writer
+from kube.server.writes.writing import REFUSED_PARTS, Writer
 from kube.status import (
     ApiError,
     bad_request,
@@ -149,6 +149,7 @@ class Server:
                 f"{address.instant!r} names no instant; use an event, as in @812, or a time, as in "
                 "@5m30s"
             )
+        check_timeout(request.query_params.get("timeout", ""))
         if "\0" in address.path:
             raise bad_request("the address holds the character U+0000")  # no table holds one
         target = target_of(address.path)
@@ -288,6 +289,8 @@ async def _read(read: Read, instant: Instant) -> Response:
             return answered(scale_of(await found_object(read, instant)))
         case "log":
             return PlainTextResponse("This is a simulation: containers run no processes.\n")
+        case part if part in REFUSED_PARTS:
+            raise method_not_allowed(REFUSED_PARTS[part])
         case _:
             raise no_such_path()
 

@@ -15,6 +15,7 @@ from kscope.runs.hidden_values import without_hidden
 from kscope.runs.served.runs import Run
 from kscope.runs.served.versions import Version
 from kube.addresses import Target
+from kube.apply.fields import tree_in_order
 from kube.defaults import defaulted
 from kube.forms import Form, form_of
 from kube.resources import Resource
@@ -116,13 +117,33 @@ def check_paging(query: Mapping[str, str]) -> None:
         raise bad_request("invalid continue token: continue key is not valid")
 
 
+# Upstream: time.ParseDuration().
+_DURATION = re.compile(r"[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
+
+
+def check_timeout(given: str) -> None:
+    """Raises ApiError for a `timeout` that is no duration; any other has no effect here.
+
+    Upstream: apiserver/pkg/endpoints/filters/request_deadline.go, parseTimeout().
+    """
+    if given and not _DURATION.fullmatch(given):
+        raise bad_request(
+            f'invalid timeout specified in the request URL - time: invalid duration "{given}"'
+        )
+
+
 def shown(resource: Resource, version: Version, shift: int = 0) -> Manifest:
     """The object as the API gives it: with defaults, and with its version.
 
     Its timestamps are *shift* seconds later than the clock of the run has them.
     """
     manifest = defaulted(resource, version.manifest)
-    manifest["metadata"]["resourceVersion"] = str(version.seq)
+    metadata = manifest["metadata"]
+    metadata["resourceVersion"] = str(version.seq)
+    if managers := metadata.get("managedFields"):
+        metadata["managedFields"] = [
+            {**one, "fieldsV1": tree_in_order(one.get("fieldsV1") or {})} for one in managers
+        ]
     return shifted(timestamps_of(resource), manifest, shift)
 
 

@@ -9,10 +9,11 @@ from starlette.responses import Response
 from kscope.accounts.access import Visitor
 from kscope.runs.served.runs import Run, account_name
 from kube.addresses import Target
+from kube.forms import form_of
 from kube.resources import READ, REVIEWS
 from kube.server.answers import answered
 from kube.server.writes.bodies import body_of, part_of
-from kube.status import method_not_allowed
+from kube.status import method_not_allowed, not_acceptable
 
 
 def is_review(target: Target | None) -> bool:
@@ -26,6 +27,9 @@ async def answer(
     """The review with its answer. Everything is allowed to those who may change the run now."""
     if request.method != "POST":
         raise method_not_allowed("the server does not allow this method on the requested resource")
+    if form_of(request.headers.get("accept", "")).is_table:
+        # Upstream: handlers/response.go, newNotAcceptableError() of what is no list or object.
+        raise not_acceptable()
     review = await body_of(request, target.resource)
     may_change = visitor.may_change(run) and not instant
     match target.resource.kind:

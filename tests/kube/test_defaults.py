@@ -273,3 +273,14 @@ def test_a_pod_that_nobody_changed_has_generation_1() -> None:
     status = {"startTime": "2026-01-01T00:00:00Z"}
     again = {**made, "metadata": {"name": "web", "generation": 3}, "status": status}
     assert defaulted(of_kind("Pod"), again)["status"]["observedGeneration"] == 3
+
+
+def test_a_revision_holds_the_template_as_shown() -> None:
+    template = {"spec": {"containers": [{"name": "c", "image": "a:1"}]}}
+    made = {"metadata": {"name": "web"}, "spec": {"template": template}}
+    shown = defaulted(of_kind("DaemonSet"), made)["spec"]["template"]
+    data = {"spec": {"template": {"$patch": "replace", **template}}}
+    revision = defaulted(of_kind("ControllerRevision"), {"metadata": {"name": "r"}, "data": data})
+    held = revision["data"]["spec"]["template"]
+    assert held == {"$patch": "replace", **shown}
+    assert [*held["spec"]] == sorted(held["spec"])

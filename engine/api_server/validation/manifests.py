@@ -6,8 +6,19 @@ import re
 from typing import Any, cast
 
 from engine.api_server.validation.kinds import KINDS, STORED_KINDS, is_known, unknown_kind
-from engine.api_server.validation.report import LONGEST_OBJECT_NAME, Report, text_fault
-from engine.api_server.validation.rules import DNS_LABEL
+from engine.api_server.validation.report import (
+    LONGEST_OBJECT_NAME,
+    Report,
+    invalid_value,
+    text_fault,
+)
+from engine.api_server.validation.rules import (
+    DNS_LABEL,
+    label_problems,
+    subdomain,
+    subdomain_problems,
+    too_long,
+)
 from engine.api_server.validation.shared import METADATA
 from engine.kernel.sentences import say
 from engine.objects.documents import Path
@@ -22,6 +33,13 @@ _SUBDOMAIN = re.compile(
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
 )
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
+_DATA_KEY = re.compile(r"[-._a-zA-Z0-9]+", re.ASCII)
+_NO_DATA_KEY = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
+    "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+# Kinds of core/v1 that no engine reads, whose names an API server looks at all the same.
+SUBDOMAINS = frozenset({"ConfigMap", "Endpoints", "PodTemplate", "Secret", "ServiceAccount"})
 # Names of these kinds are path segments, not DNS names. Upstream: ValidatePathSegmentName.
 _LOOSE_NAMES = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "Event"})
 
@@ -88,6 +106,33 @@ def check_stored(raw: dict[str, Any], path: Path, report: Report, version: str =
         if fault is not None:
             report.add((*path, "metadata", name), value, fault)
     STORED_KINDS.get(kind, unknown_kind)(raw, path, report)
+    if kind in SUBDOMAINS and not cast("str", raw.get("apiVersion", "")).partition("/")[1]:
+        name = cast("dict[str, Any]", metadata).get("name") if isinstance(metadata, dict) else None
+        subdomain(name, (*path, "metadata", "name"), report)
+    for problem in data_key_problems(raw):
+        report.add(*problem)
+
+
+def data_key_problems(raw: dict[str, Any]) -> list[tuple[Path, Any, str]]:
+    """What is wrong with the keys of a ConfigMap or a Secret. Upstream: IsConfigMapKey()."""
+    if raw.get("kind") not in ("ConfigMap", "Secret"):
+        return []
+    found: list[tuple[Path, Any, str]] = []
+    for part in ("data", "binaryData", "stringData"):
+        data = raw.get(part)
+        for key in cast("dict[str, Any]", data) if isinstance(data, dict) else ():
+            found += [((part, key), key, why) for why in _key_faults(key)]
+    return found
+
+
+def _key_faults(key: str) -> list[str]:
+    if len(key) > LONGEST_OBJECT_NAME:
+        return [too_long(LONGEST_OBJECT_NAME)]
+    if not _DATA_KEY.fullmatch(key):
+        return [_NO_DATA_KEY]
+    if key in (".", ".."):
+        return [f"must not be '{key}'"]
+    return ["must not start with '..'"] if key.startswith("..") else []
 
 
 def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report) -> None:
@@ -98,7 +143,8 @@ def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report)
             if metadata.get("generateName")
             else say("a {kind} needs a name", kind=kind)
         )
-        report.add((*path, "name"), name, message)
+        answer = "Required value: name or generateName is required"
+        report.add((*path, "name"), name, message, answer)
     elif not isinstance(name, str) or kind in _LOOSE_NAMES:
         return
     elif kind == "Namespace":
@@ -111,6 +157,7 @@ def _check_name(kind: str, metadata: dict[str, Any], path: Path, report: Report)
                 '{found} is not a name: at most 253 lower case letters, digits, "-" or ".", with a letter or digit at both ends',
                 found=shown(name),
             ),
+            _answer(name, subdomain_problems(name)),
         )
     namespace = metadata.get("namespace")
     if kind in NAMESPACED and isinstance(namespace, str) and namespace:
@@ -127,4 +174,9 @@ def _check_namespace(name: str, path: Path, report: Report) -> None:
                 '{found} is not the name of a namespace: at most 63 lower case letters, digits or "-", with a letter or digit at both ends',
                 found=shown(name),
             ),
+            _answer(name, label_problems(name)),
         )
+
+
+def _answer(name: str, problems: list[str]) -> str:
+    return invalid_value(name, problems[0])

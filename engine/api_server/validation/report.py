@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from engine.objects.documents import Path
+from engine.objects.documents import Path, show_path
 from engine.objects.openapi.checkers import INT32, INT64
 from engine.objects.openapi.findings import Findings, WrongType, type_name
 from engine.objects.values.quantity import QuantityError, parse
@@ -26,10 +26,24 @@ class Report:
     def __init__(self) -> None:
         self.problems: list[tuple[Path, Any, str]] = []
         self.unknown: list[Path] = []
+        # By the place of a problem, how an API server words it where that is otherwise.
+        self._answers: dict[int, str] = {}
 
-    def add(self, path: Path, value: Any, message: str) -> None:
-        """Note one problem; *value* is what stands there."""
+    def add(self, path: Path, value: Any, message: str, answer: str = "") -> None:
+        """Note one problem; *value* is what stands there.
+
+        *answer* is what an API server says of it: "Invalid value: 3: must be …".
+        """
+        if answer:
+            self._answers[len(self.problems)] = answer
         self.problems.append((path, value, message))
+
+    def answers(self) -> list[str]:
+        """The field errors of an API server, each as "field: message"."""
+        return [
+            f"{show_path(path)}: {self._answers.get(place) or field_error(value, why)}"
+            for place, (path, value, why) in enumerate(self.problems)
+        ]
 
     def add_types(self, path: Path, found: Findings) -> None:
         """Note what is of a wrong type in the value at *path*."""
@@ -58,6 +72,19 @@ def aggregate(errors: Iterable[str]) -> str:
     """
     unique = [*dict.fromkeys(errors)]
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"
+
+
+def invalid_value(value: Any, why: str) -> str:
+    """Upstream: field.Invalid(), which shows the value in any case."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
+    return f"Invalid value: {text}: {why}"
+
+
+def unsupported(value: Any, supported: Iterable[str]) -> str:
+    """Upstream: field.NotSupported()."""
+    known = ", ".join(json.dumps(one) for one in supported)
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return f"Unsupported value: {text}: supported values: {known}"
 
 
 def text_fault(text: str, longest: int) -> str | None:

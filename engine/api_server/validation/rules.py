@@ -10,7 +10,13 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from engine.api_server.validation.report import LONGEST_OBJECT_NAME, Report, text_fault
+from engine.api_server.validation.report import (
+    LONGEST_OBJECT_NAME,
+    Report,
+    invalid_value,
+    text_fault,
+    unsupported,
+)
 from engine.kernel.sentences import enumerated, say
 from engine.objects.documents import Path
 from engine.objects.selectors import (
@@ -122,11 +128,17 @@ def too_long(length: int) -> str:
 
 
 def integer(low: int = -(2**63), high: int = 2**63 - 1) -> Rule:
+    bound = f"must be greater than or equal to {low}"
+    if high < 2**63 - 1:
+        bound = f"must be between {low} and {high}, inclusive"
+
     def check(value: Any, path: Path, report: Report) -> None:
+        answer = invalid_value(value, bound)
         if value < low:
-            report.add(path, value, say("{value} is less than {low}", value=value, low=low))
+            report.add(path, value, say("{value} is less than {low}", value=value, low=low), answer)
         elif value > high:
-            report.add(path, value, say("{value} is more than {high}", value=value, high=high))
+            message = say("{value} is more than {high}", value=value, high=high)
+            report.add(path, value, message, answer)
 
     return check
 
@@ -140,6 +152,7 @@ def one_of(*allowed: str) -> Rule:
                 say(
                     "{found} is not one of {list}", found=shown(value), list=enumerated([*allowed])
                 ),
+                unsupported(value, sorted(filter(None, allowed))),
             )
 
     return check
@@ -152,7 +165,8 @@ def quantity(value: Any, path: Path, report: Report) -> None:
         report.add(path, value, str(error))
         return
     if amount.nanos < 0:
-        report.add(path, value, say("{found} is less than 0", found=shown(value)))
+        answer = invalid_value(str(value), "must be greater than or equal to 0")
+        report.add(path, value, say("{found} is less than 0", found=shown(value)), answer)
 
 
 def list_of(rule: Rule, *, at_least: int = 0) -> Rule:

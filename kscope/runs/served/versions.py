@@ -15,6 +15,8 @@ class Version:
     seq: int
     manifest: Manifest
     created: int = 0
+    is_implied: bool = False
+    """Whether the run does not store it: every cluster has it."""
 
     @property
     def uid(self) -> str:

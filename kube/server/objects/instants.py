@@ -38,9 +38,8 @@ from kscope.runs.served.runs import Run, event_time
 from kscope.runs.served.versions import Version
 from kscope.runs.web.past import log_replayed
 from kube.addresses import Moment
-from kube.resources import Resource
-from kube.server.objects import kubernetes_events, leases
-from kube.server.objects.namespaces import with_implied
+from kube.resources import NAMESPACES, Resource
+from kube.server.objects import furniture, kubernetes_events, leases
 from kube.server.objects.together import Together
 from kube.status import ApiError
 
@@ -97,8 +96,10 @@ class Now:
             )
             yield _chosen(events, namespace)
         elif resource.kind == "Namespace":
-            held = [version async for batch in self._rows(resource) for version in batch]
-            yield with_implied(held, await namespaces_used(self.link, self.run_id), self.ahead)
+            yield await self._namespaces()
+        elif resource.kind in furniture.KINDS:
+            held = [version async for batch in self._rows(resource, namespace) for version in batch]
+            yield furniture.furnished(resource.kind, held, await self._places(namespace))
         elif resource.kind == leases.KIND:
             held = [version async for batch in self._rows(resource, namespace) for version in batch]
             of_clients = await leases_in(self.link, self.run_id, namespace)
@@ -116,7 +117,20 @@ class Now:
         found = await object_read(self.link, self.run_id, resource.kind, key)
         if found is None and resource.kind == leases.KIND:
             return await lease_at(self.link, self.run_id, key)
+        if found is None and furniture.is_named(resource.kind, namespace, name):
+            places = await self._places(namespace)
+            return furniture.made_in(resource.kind, places[0]) if places else None
         return found
+
+    async def _namespaces(self) -> list[Version]:
+        held = [version async for batch in self._rows(NAMESPACES) for version in batch]
+        used = await namespaces_used(self.link, self.run_id)
+        return furniture.namespaces_of(held, used, self.ahead)
+
+    async def _places(self, namespace: str) -> list[furniture.Place]:
+        """Those of one namespace that there is, or of all."""
+        found = map(furniture.place_of, await self._namespaces())
+        return [one for one in found if not namespace or one.name == namespace]
 
     def _rows(self, resource: Resource, namespace: str = "") -> AsyncIterator[list[Version]]:
         within = namespace if resource.namespaced else ""
@@ -154,7 +168,8 @@ class Newest:
         self, run_id: int, resource: Resource, namespace: str, name: str
     ) -> Version | None:
         """One object, or None."""
-        if resource.kind in ("Event", "Namespace"):
+        is_made = furniture.is_named(resource.kind, namespace, name)
+        if is_made or resource.kind in ("Event", "Namespace"):
             async with now(self.links, run_id) as instant:
                 return await instant.find(resource, namespace, name)
         found = await self.in_run(run_id, resource, namespace, name)
@@ -210,8 +225,16 @@ class Then:
         found = await self._asked(objects_then, prefix=prefix)
         versions = [Version(seq, manifest) for seq, manifest in found]
         if resource.kind == "Namespace":
-            versions = with_implied(versions, await self._asked(namespaces_then), self.ahead)
+            return await self._namespaces(versions)
+        if resource.kind in furniture.KINDS:
+            held = await self._all(NAMESPACES, "")
+            places = [furniture.place_of(one) for one in held]
+            there = [one for one in places if not namespace or one.name == namespace]
+            return furniture.furnished(resource.kind, versions, there)
         return versions
+
+    async def _namespaces(self, held: list[Version]) -> list[Version]:
+        return furniture.namespaces_of(held, await self._asked(namespaces_then), self.ahead)
 
     async def _asked(self, function: Callable[..., Any], **arguments: Any) -> Any:
         """What *function* finds out in a process beside this one. Raises ApiError."""

@@ -23,7 +23,7 @@ from kscope.runs.served.links import SnapshotLinks
 from kscope.runs.served.versions import Version
 from kscope.runs.stream.watching import RECHECK_SECONDS
 from kube.resources import Resource
-from kube.server.objects import kubernetes_events
+from kube.server.objects import furniture, kubernetes_events
 from kube.server.objects.instants import Instant, in_turns, now
 from kube.server.reading import Read
 from kube.server.watches.changes import Change, Changes
@@ -36,6 +36,7 @@ LONGEST_SECONDS = 1_800
 EVENTS_OF_TURN = 8
 _TRUE = ("true", "1", "t")
 _NUMBER = re.compile(r"[0-9]+")
+_OF_NAMESPACES = entity_id("Namespace", "")
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 MayWatch = Callable[[], Awaitable[bool]]
@@ -194,11 +195,24 @@ class Watcher:
                 if self._is_meant(_key(version.manifest)):
                     yield replace(change, version=version)
             return
-        for change in changes.by_entity:
+        for change in self._with_furniture(changes):
             key = change.entity.removeprefix(self._prefix)
             is_meant = change.entity.startswith(self._prefix) and self._is_meant(self._full(key))
             if is_meant and change.version.seq > self._cursor:
                 yield change
+
+    def _with_furniture(self, changes: Changes) -> Iterator[Change]:
+        """The changes, and what comes and goes with a namespace."""
+        kind = self._resource.kind
+        for change in changes.by_entity:
+            yield change
+            if kind in furniture.KINDS and change.entity.startswith(_OF_NAMESPACES):
+                version = change.version
+                is_new = version.created == version.seq and not change.is_gone
+                made = furniture.made_in(kind, furniture.place_of(version))
+                if made is not None and (is_new or change.is_gone):
+                    made = replace(made, seq=version.seq)
+                    yield replace(change, entity=furniture.entity_of(kind, made), version=made)
 
     def _full(self, key: str) -> str:
         return f"{self._namespace}/{key}" if self._namespace else key

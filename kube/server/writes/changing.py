@@ -171,7 +171,7 @@ class Changer:
         """
         give_up_at = monotonic() + engine_line.WAIT_SECONDS
         while monotonic() < give_up_at:
-            found = await self.objects.find(target, target.name)
+            found = await self.objects.stored(target)
             if found is None:
                 raise not_found(target.resource, target.name)
             old = self.objects.shown(target.resource, found)

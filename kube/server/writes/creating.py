@@ -11,6 +11,7 @@ from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.resources import PODS, Resource
 from kube.server.answers import answered
+from kube.server.objects import furniture
 from kube.server.objects.kubernetes_events import completed, note_command
 from kube.server.writes.applying import check_writer
 from kube.server.writes.bodies import body_of, object_of, part_of
@@ -55,9 +56,12 @@ class Creator:
         """Create the object *manifest*, which has its name and its managed fields."""
         resource = named.resource
         manifest = strategy.prepare_for_create(manifest, OBJECT)
+        is_looked_up = self.objects.is_tried or furniture.is_named(
+            resource.kind, named.namespace, named.name
+        )
+        if is_looked_up and await self.objects.find(named, named.name) is not None:
+            raise already_exists(resource, named.name)
         if self.objects.is_tried:
-            if await self.objects.find(named, named.name) is not None:
-                raise already_exists(resource, named.name)
             return answered(self.objects.tried(resource, manifest), 201, self.objects.warnings())
         stored = self.objects.in_run_time(resource, manifest)
         place = (named.namespace, named.name)

@@ -44,7 +44,8 @@ class Deleter:
             gone = self.objects.shown(target.resource, found)
         else:
             gone = success(target.resource, target.name, found.uid)
-        if options.is_trial:
+        if options.is_trial or found.is_implied:
+            # What every cluster has is there again at once.
             return answered(gone)
         command = _deletion(target, options, found.manifest)
         form = "whole" if target.resource.kind == "Event" else "left"
@@ -62,7 +63,8 @@ class Deleter:
         manifests: list[Manifest] = []
         async with now(self.objects.links, self.objects.run.pk) as instant:
             async for versions in instant.objects(target.resource, target.namespace):
-                each = (self.objects.shown(target.resource, version) for version in versions)
+                held = (version for version in versions if not version.is_implied)
+                each = (self.objects.shown(target.resource, version) for version in held)
                 manifests += [one for one in each if read.selection.matches(one)]
         head = {"kind": target.resource.list_kind, "apiVersion": target.resource.api_version}
         content = {**head, "metadata": {}, "items": manifests}

@@ -30,7 +30,7 @@ from kube.server.writes.submitting import Submitter
 from kube.status import (
     ApiError,
     already_exists,
-    cause_of,
+    causes_of,
     eviction_refused,
     internal_error,
     invalid,
@@ -271,8 +271,8 @@ def refusal_of(reason: str, target: Target | None) -> ApiError:
     if name == "NotFound":
         return not_found(target.resource, target.name)
     if name == "Invalid":
-        found = cause_of(_INVALID.sub("", message, count=1))
-        return invalid(target.resource, target.name, [found])
+        found = causes_of(_INVALID.sub("", message, count=1))
+        return invalid(target.resource, target.name, found)
     if name == "TooManyRequests":
         return eviction_refused(message)
     details = {"name": target.name, "kind": target.resource.plural}

@@ -141,6 +141,17 @@ class RunObjects:
         """One object as the run has it, or None."""
         return await self.now.find(self.run.pk, target.resource, target.namespace, name)
 
+    async def stored(self, target: Target) -> Version | None:
+        """The object, as one of the run: what every cluster has is stored before it is changed."""
+        found = await self.find(target, target.name)
+        if found is None or not found.is_implied or self.is_tried:
+            return found
+        command = {"verb": "create", "manifest": found.manifest}
+        outcomes = await self._carried_out([command], target, None)
+        if not any(one.is_applied for one in outcomes):
+            check_outcomes(outcomes, [target])
+        return await self.find(target, target.name)
+
     async def _left(self, target: Target, outcome: Outcome) -> Version | None:
         """The object as a command has left it; None if it is gone."""
         left = outcome.left or await self._recorded(outcome.command)

@@ -12,7 +12,8 @@ from kube.server.writes.run_objects import RunObjects
 from kube.status import method_not_allowed
 
 _NO_PROCESSES = "simulated containers run no processes"
-_REFUSED = {
+# By the part of an object, why it is not served.
+REFUSED_PARTS = {
     "attach": _NO_PROCESSES,
     "ephemeralcontainers": _NO_PROCESSES,
     "exec": _NO_PROCESSES,
@@ -29,7 +30,7 @@ class Writer:
 
     async def answer(self, target: Target) -> Response:
         """Do what the request says. Raises ApiError."""
-        refused = _REFUSED.get(target.subresource)
+        refused = REFUSED_PARTS.get(target.subresource)
         if refused:
             raise method_not_allowed(refused)
         if target.is_of_all_namespaces:

@@ -46,7 +46,7 @@ def test_patch_is_refused_for_its_resulting_object() -> None:
     patch = {"spec": {"taints": [{"key": "a", "effect": "Sometimes"}]}}
     refusal = _refusal(cluster, verb="patch", object="node/n", patch=patch)
     field = 'Invalid: Node "n" is invalid: spec.taints[0].effect: '
-    assert refusal.startswith(f'{field}Invalid value: "Sometimes" is')
+    assert refusal.startswith(f'{field}Unsupported value: "Sometimes": supported values: ')
     assert cluster.store.get("Node", "n").spec.get("taints") is None
 
 

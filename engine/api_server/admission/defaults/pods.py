@@ -67,7 +67,7 @@ def fill_template(spec: Manifest) -> None:
     """Fill in the template of the pods that a workload makes."""
     template = present_section(spec, "template")
     if template is not None:
-        section(template, "metadata", creationTimestamp=None)
+        section(template, "metadata")
         _fill_spec(template)
 
 
@@ -158,7 +158,7 @@ def fill_volume_source(volume: Manifest) -> None:
     ephemeral = present_section(volume, "ephemeral") if "ephemeral" in volume else None
     template = present_section(ephemeral, "volumeClaimTemplate") if ephemeral else None
     if template is not None:
-        section(template, "metadata", creationTimestamp=None)
+        section(template, "metadata")
         claim = section(template, "spec", volumeMode="Filesystem")
         write_amounts(section(claim, "resources"), "limits", "requests")
 

@@ -3,10 +3,16 @@
 Upstream: pkg/apis/apps/v1/defaults.go, pkg/apis/batch/v1/defaults.go, SetDefaults_Service().
 """
 
-from typing import Any
+from typing import Any, cast
 
 from engine.api_server.admission.defaults.pods import fill_template
-from engine.api_server.admission.defaults.sections import Fill, Manifest, each, section
+from engine.api_server.admission.defaults.sections import (
+    Fill,
+    Manifest,
+    each,
+    present_section,
+    section,
+)
 from engine.api_server.admission.defaults.storage import fill_claim
 from engine.objects.autoscalers import DEFAULT_METRICS, SCALE_DOWN, SCALE_UP
 
@@ -63,7 +69,7 @@ def _stateful_set(found: Manifest) -> None:
     for template in each(spec, "volumeClaimTemplates"):
         template.setdefault("kind", "PersistentVolumeClaim")
         template.setdefault("apiVersion", "v1")
-        section(template, "metadata", creationTimestamp=None)
+        section(template, "metadata")
         fill_claim(template)
     section(found, "status", replicas=0, availableReplicas=0)
 
@@ -97,7 +103,23 @@ def _job(found: Manifest) -> None:
         spec["completions"] = 1
     spec.setdefault("parallelism", 1)
     fill_template(spec)
+    if not spec["manualSelector"] and found["metadata"].get("uid"):
+        _generate_selector(found["metadata"], spec)
     section(found, "status")
+
+
+def _generate_selector(metadata: Manifest, spec: Manifest) -> None:
+    """Upstream: pkg/registry/batch/job/strategy.go, generateSelector()."""
+    generated = {"controller-uid": metadata["uid"], "job-name": metadata["name"]}
+    newer = {f"batch.kubernetes.io/{name}": value for name, value in generated.items()}
+    template = present_section(spec, "template")
+    if template is None:
+        return
+    own = section(template, "metadata")
+    section(own, "labels", **newer, **generated)
+    if not spec.get("selector"):
+        name = "batch.kubernetes.io/controller-uid"
+        spec["selector"] = {"matchLabels": {name: metadata["uid"]}}
 
 
 def _cron_job(found: Manifest) -> None:
@@ -111,7 +133,7 @@ def _cron_job(found: Manifest) -> None:
         failedJobsHistoryLimit=1,
     )
     template = section(spec, "jobTemplate")
-    section(template, "metadata", creationTimestamp=None)
+    section(template, "metadata")
     fill_template(section(template, "spec"))
     section(found, "status")
 
@@ -125,6 +147,25 @@ def _autoscaler(found: Manifest) -> None:
         section(behavior, "scaleUp", **SCALE_UP)
         section(behavior, "scaleDown", **SCALE_DOWN)
     section(found, "status", desiredReplicas=0, currentMetrics=None)
+
+
+def _revision(found: Manifest) -> None:
+    """A controller compares the text of a revision with that of its defaulted template.
+
+    Upstream: pkg/controller/daemon/update.go, Match(), and getPatch(), whose names are sorted.
+    """
+    data = section(found, "data")
+    fill_template(section(data, "spec"))
+    found["data"] = _in_order(data)
+
+
+def _in_order(value: Any) -> Any:
+    if isinstance(value, dict):
+        parts = cast("Manifest", value)
+        return {name: _in_order(parts[name]) for name in sorted(parts)}
+    return (
+        [_in_order(one) for one in cast("list[Any]", value)] if isinstance(value, list) else value
+    )
 
 
 def _service(found: Manifest) -> None:
@@ -151,6 +192,7 @@ def _budget(found: Manifest) -> None:
 
 
 WORKLOADS: dict[str, Fill] = {
+    "ControllerRevision": _revision,
     "CronJob": _cron_job,
     "HorizontalPodAutoscaler": _autoscaler,
     "DaemonSet": _daemon_set,
