@@ -35,6 +35,7 @@ from kube.forms import form_of
 from kube.server import reviews
 from kube.server.answers import JSON, answered, refused, without_values
 from kube.server.handover import Handover
+from kube.server.objects.hosts import KnownHosts
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
 from kube.server.reading import Read, check_timeout, found_object, list_read, object_read, shift_of
 from kube.server.visitors import Runs, Visitors, check_origin, credential_of
@@ -96,6 +97,7 @@ class Server:
         # As many as there are connections for them.
         self._lists = Places(CONNECTIONS, wait_seconds=LIST_WAIT_SECONDS)
         self._newest = Newest(self._short_links)
+        self._hosts = KnownHosts(self._short_links)
         self._lines = EngineLines()
 
     async def close(self) -> None:
@@ -169,7 +171,10 @@ class Server:
             if address.instant:
                 raise _no_writes(run, address)
             line = await stack.enter_async_context(self._lines.of(run.pk))
-            objects = RunObjects(request, run, line, self._newest, handover, hides=hides)
+            hosts = await self._hosts.of(run.pk, target.resource)
+            objects = RunObjects(
+                request, run, line, self._newest, handover, hides=hides, hosts=hosts
+            )
             asked = await asked_once(request, visitor)
             if asked is None:
                 written = await Writer(objects).answer(target)
@@ -183,7 +188,8 @@ class Server:
             )
         # The past has the times of the run's clock.
         shift = 0 if moment is not None else shift_of(run)
-        read = Read.of(request, target, shift, run.ahead or 0, hides=hides)
+        hosts = await self._hosts.of(run.pk, target.resource)
+        read = Read.of(request, target, shift, run.ahead or 0, hides=hides, hosts=hosts)
         is_watched = target.is_collection and is_watch(read)
         if moment is not None:
             seq, at = await event_at(run, moment)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import orjson
@@ -22,6 +22,7 @@ from kube.resources import Resource
 from kube.selecting import Selection
 from kube.server.answers import answered, joined
 from kube.server.objects.instants import Instant, in_turns
+from kube.server.objects.network import NO_HOSTS, Hosts, with_addresses
 from kube.status import bad_request, not_found
 from kube.tables import Rows, partial
 from kube.timestamps import shifted, timestamps_of
@@ -46,6 +47,8 @@ class Read:
     shift: int = 0
     ahead: int = 0
     hides: bool = False
+    hosts: Hosts = field(default_factory=dict[str, str])
+    """The addresses of nodes by their names."""
 
     @classmethod
     def of(
@@ -56,6 +59,7 @@ class Read:
         ahead: int = 0,
         *,
         hides: bool = False,
+        hosts: Hosts = NO_HOSTS,
     ) -> "Read":
         """What *request* asks for. Raises ApiError for selectors that make no sense."""
         query = request.query_params
@@ -64,11 +68,11 @@ class Read:
             target.resource, query.get("labelSelector", ""), query.get("fieldSelector", "")
         )
         form = form_of(request.headers.get("accept", ""))
-        return cls(request, target, form, selection, shift, ahead, hides)
+        return cls(request, target, form, selection, shift, ahead, hides, hosts)
 
     def shown(self, version: Version) -> Manifest:
         """The object as the API gives it to this client."""
-        manifest = shown(self.target.resource, version, self.shift)
+        manifest = shown(self.target.resource, version, self.shift, self.hosts)
         return without_hidden(manifest) if self.hides else manifest
 
     def rows(self, now: int) -> Rows:
@@ -132,12 +136,16 @@ def check_timeout(given: str) -> None:
         )
 
 
-def shown(resource: Resource, version: Version, shift: int = 0) -> Manifest:
-    """The object as the API gives it: with defaults, and with its version.
+def shown(
+    resource: Resource, version: Version, shift: int = 0, hosts: Hosts = NO_HOSTS
+) -> Manifest:
+    """The object as the API gives it: with defaults, with its version and with its addresses.
 
-    Its timestamps are *shift* seconds later than the clock of the run has them.
+    Its timestamps are *shift* seconds later than the clock of the run has them; *hosts* are the
+    addresses of nodes.
     """
     manifest = defaulted(resource, version.manifest)
+    manifest = with_addresses(resource.kind, manifest, version, hosts)
     metadata = manifest["metadata"]
     metadata["resourceVersion"] = str(version.seq)
     if managers := metadata.get("managedFields"):

@@ -82,14 +82,34 @@ class ObjectLog(dict[str, Manifest | None]):
 
     def all_at(self, prefix: str, seq: int) -> list[Manifest]:
         """The manifests after event *seq* of all entities whose id begins with *prefix*, by id."""
-        return [manifest for _, manifest in self.versions_at(prefix, seq)]
+        return [manifest for *_, manifest in self.versions_at(prefix, seq)]
 
-    def versions_at(self, prefix: str, seq: int) -> list[tuple[int, Manifest]]:
-        """The same, each with the event that wrote it."""
+    def versions_at(self, prefix: str, seq: int) -> list[tuple[int, int, Manifest]]:
+        """The same, each with the events that wrote and created it."""
         versions = (
-            self.version_at(entity, seq) for entity in self.entities if entity.startswith(prefix)
+            (self.created_at(entity, seq), *self.version_at(entity, seq))
+            for entity in self.entities
+            if entity.startswith(prefix)
         )
-        return [(written, manifest) for written, manifest in versions if manifest is not None]
+        return [
+            (written, created, manifest)
+            for created, written, manifest in versions
+            if manifest is not None
+        ]
+
+    def created_at(self, entity: str, seq: int) -> int:
+        """The event that created what there was of that id after event *seq*.
+
+        Of an object that has gone since, and was there before the log begins, its first version here.
+        """
+        created, _ = self._written.get(entity, _NEVER)
+        if 0 < created <= seq:
+            return created
+        versions = self._versions.get(entity, [])
+        place = bisect_right(versions, seq, key=itemgetter(0)) - 1
+        while place > 0 and versions[place - 1][1] is not None:
+            place -= 1
+        return versions[place][0] if place >= 0 else 0
 
 
 @dataclass(frozen=True, slots=True)

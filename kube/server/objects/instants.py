@@ -223,7 +223,7 @@ class Then:
             return _chosen(events, namespace)
         prefix = entity_id(resource.kind, f"{namespace}/" if namespace else "")
         found = await self._asked(objects_then, prefix=prefix)
-        versions = [Version(seq, manifest) for seq, manifest in found]
+        versions = [Version(seq, manifest, created) for seq, created, manifest in found]
         if resource.kind == "Namespace":
             return await self._namespaces(versions)
         if resource.kind in furniture.KINDS:
@@ -246,7 +246,7 @@ class Then:
         return orjson.loads(text)
 
 
-def objects_then(run_id: int, prefix: str, seq: int) -> list[tuple[int, Manifest]]:
+def objects_then(run_id: int, prefix: str, seq: int) -> list[tuple[int, int, Manifest]]:
     """What existed after event *seq* under ids that begin with *prefix*. For a process beside ours."""
     return log_replayed(run_id, seq).versions_at(prefix, seq)
 
@@ -254,7 +254,7 @@ def objects_then(run_id: int, prefix: str, seq: int) -> list[tuple[int, Manifest
 def namespaces_then(run_id: int, seq: int) -> list[str]:
     """The namespaces in which there were objects after event *seq*. For a process beside ours."""
     found = log_replayed(run_id, seq).versions_at("", seq)
-    return sorted({manifest["metadata"].get("namespace") or "" for _, manifest in found})
+    return sorted({manifest["metadata"].get("namespace") or "" for *_, manifest in found})
 
 
 def _chosen(versions: Iterable[Version], namespace: str) -> list[Version]:

@@ -24,6 +24,7 @@ from kube.server.answers import answered
 from kube.server.handover import Handover, NotStored, Pledge
 from kube.server.objects import leases
 from kube.server.objects.instants import Newest
+from kube.server.objects.network import Hosts
 from kube.server.reading import shift_of, shown
 from kube.server.writes.applying import fields_for
 from kube.server.writes.bodies import problems_of
@@ -75,6 +76,8 @@ class RunObjects:
     """What a request with a key holds; None without one."""
     hides: bool = False
     """Whether the client is not shown what may be secret; see `kscope/runs/hidden_values.py`."""
+    hosts: Hosts = field(default_factory=dict[str, str])
+    """The addresses of nodes by their names."""
 
     @property
     def is_tried(self) -> bool:
@@ -187,7 +190,7 @@ class RunObjects:
 
     def shown(self, resource: Resource, version: Version) -> Manifest:
         """An object of the run as the API shows it."""
-        return shown(resource, version, shift_of(self.run))
+        return shown(resource, version, shift_of(self.run), self.hosts)
 
     def in_run_time(self, resource: Resource, content: Manifest) -> Manifest:
         """An object or a patch of a client, by the clock of the run."""

@@ -1,6 +1,8 @@
 """What every cluster has is there in a run, too, and no history knows of it."""
 
 from collections.abc import AsyncIterator, Callable
+from ipaddress import ip_address, ip_network
+from typing import Any
 
 import pytest
 
@@ -73,3 +75,59 @@ async def test_the_past_has_them_as_well(kube_of: Callable[..., Kube], driven: R
     past = kube_of(driven, str(driven.head_seq))
     assert (await past.get(f"{ACCOUNTS}/default")).status == 200
     assert ROOT in (await past.get(MAPS.format("default"))).names
+
+
+async def test_services_have_addresses_and_node_ports(kube: Kube) -> None:
+    path = "/api/v1/namespaces/default/services"
+    made: dict[str, dict[str, Any]] = {}
+    for name, kind in (("a", "ClusterIP"), ("b", "NodePort"), ("c", "LoadBalancer")):
+        spec = {"type": kind, "ports": [{"port": 80}, {"port": 81}], "selector": {"a": "b"}}
+        answer = await kube.ask("POST", path, {"metadata": {"name": name}, "spec": spec})
+        made[name] = answer.json["spec"]
+    addresses = {one["clusterIP"] for one in made.values()}
+    assert len(addresses) == 3
+    assert all(ip_address(one) in ip_network("10.96.0.0/12") for one in addresses)
+    assert made["a"]["clusterIPs"] == [made["a"]["clusterIP"]]
+    assert "nodePort" not in made["a"]["ports"][0]
+    ports = [port["nodePort"] for name in "bc" for port in made[name]["ports"]]
+    assert len({*ports}) == 4
+    assert all(30_000 <= one < 32_768 for one in ports)
+    outside = {"type": "ExternalName", "externalName": "example.org"}
+    changed = await kube.ask("PATCH", f"{path}/a", {"spec": outside}, content_type=MERGE)
+    assert "clusterIP" not in changed.json["spec"]
+    again = {"type": "ClusterIP", "externalName": None}
+    changed = await kube.ask("PATCH", f"{path}/a", {"spec": again}, content_type=MERGE)
+    assert changed.json["spec"]["clusterIP"] == made["a"]["clusterIP"]
+    headless = {"clusterIP": "None", "ports": [{"port": 80}]}
+    answer = await kube.ask("POST", path, {"metadata": {"name": "d"}, "spec": headless})
+    assert answer.json["spec"]["clusterIPs"] == ["None"]
+
+
+async def test_pods_and_their_hosts_have_addresses(kube: Kube) -> None:
+    nodes = (await kube.get("/api/v1/nodes")).json["items"]
+    hosts = {one["metadata"]["name"]: one["status"]["addresses"][0]["address"] for one in nodes}
+    assert len({*hosts.values()}) == len(hosts)
+    assert all(one["status"]["conditions"][-1]["type"] == "Ready" for one in nodes)
+    pods = (await kube.get("/api/v1/pods")).json["items"]
+    running = [one for one in pods if one["status"]["phase"] == "Running"]
+    assert running
+    for pod in running:
+        assert pod["status"]["hostIP"] == hosts[pod["spec"]["nodeName"]]
+        assert pod["status"]["podIPs"] == [{"ip": pod["status"]["podIP"]}]
+    assert len({one["status"]["podIP"] for one in running}) == len(running)
+    waiting = [one for one in pods if not one["spec"].get("nodeName")]
+    assert all("hostIP" not in one["status"] for one in waiting)
+
+
+async def test_the_past_shows_the_same_addresses(
+    kube: Kube, kube_of: Callable[..., Kube], driven: Run
+) -> None:
+    past = kube_of(driven, str(driven.head_seq))
+    for path in ("/api/v1/nodes", "/api/v1/pods"):
+        now, then = [
+            {one["metadata"]["name"]: one["status"] for one in (await each.get(path)).json["items"]}
+            for each in (kube, past)
+        ]
+        for name, status in then.items():
+            assert status.get("podIP") == now[name].get("podIP")
+            assert status.get("addresses") == now[name].get("addresses")
