@@ -13,12 +13,13 @@ class SchedulingConfig(AppConfig):
     def ready(self) -> None:
         """Register the task, and the tables that follow the engine."""
         from kscope.runs.app_registry import registry
-        from scheduling import models, selectors, services, tasks
+        from scheduling import models, selectors, services, tasks, triages
 
         registry.enqueue = tasks.enqueue
         registry.attempt_kept = selectors.attempt_kept
         registry.attempts_kept = selectors.attempts_kept
         registry.attempts_recorded = selectors.attempts_recorded
+        registry.looks = triages.looks_by_id
         registry.project(models.Node, models.Pod)
         asked = (selectors.diagnosis_by_id, selectors.diagnosis_parts_by_id)
         registry.asked_of_heads.update(f"{one.__module__}:{one.__qualname__}" for one in asked)

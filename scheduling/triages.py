@@ -29,7 +29,10 @@ from scheduling.process_forks import forks_of
 def triage_by_id(run_id: int) -> dict[str, Any]:
     """The whole triage of a run as it was brought; see triage_parts_by_id."""
     parts = triage_parts_by_id(run_id)
-    first = next(parts)
+    return _whole(next(parts), parts)
+
+
+def _whole(first: dict[str, Any], parts: Iterator[dict[str, Any]]) -> dict[str, Any]:
     groups: list[dict[str, Any]] = first["groups"]
     for part in parts:
         if "together" in part:
@@ -124,6 +127,20 @@ def first_look_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
         triage_keep(run, found.triage.to_dict(), is_whole=False)
     whole = found.to_dict()
     yield {name: part for name, part in whole.items() if name not in read}
+
+
+def looks_by_id(run_id: int, most_nodes_tried: int) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """The first look and the triage of a run as it was brought; None for one with steps.
+
+    Changes that were not tried yet are tried in clusters of at most *most_nodes_tried*.
+    """
+    if not Run.objects.select_related("scenario").get(pk=run_id).scenario.as_brought:
+        return None
+    look = first_look_by_id(run_id)
+    parts = triage_parts_by_id(run_id)
+    first = next(parts)
+    nodes = sum(each["number"] for each in look["read"] if each["kind"] == "Node")
+    return look, _whole(first, parts) if nodes <= most_nodes_tried else first
 
 
 def answer_as_it_stands(run: Run, kind: str, key: str) -> Answer | None:

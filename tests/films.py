@@ -96,7 +96,7 @@ def _told(trace: Trace, take: Take) -> Cycle:
     entity = next(
         step.entity for step, pop in trace.each(Popped) if pop.scheduling_cycle == take.cycle
     )
-    told = cycle_inside(trace, take.profile, entity, take.cycle)
+    told = cycle_inside(trace.entries, take.profile, entity, take.cycle)
     assert told is not None
     return told
 

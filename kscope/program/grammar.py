@@ -25,7 +25,7 @@ EXPORTS: Final = (
     *("yaml", "html", "events"),
 )
 # What the page of a run can do without: kscope/exports/page/recording.py.
-PARTS: Final = ("evidence", "data", "why")
+PARTS: Final = ("inside", "evidence", "data", "why")
 
 
 @dataclass(frozen=True, slots=True)

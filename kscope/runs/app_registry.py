@@ -25,6 +25,9 @@ AttemptsReader = Callable[[int, int], Iterable[dict[str, Any]]]
 ListReader = Callable[[int, int, bool], Iterable[dict[str, Any]]]
 # The JSON of the newest attempt of a pod up to an event, if it was kept: see docs/evidence.md.
 EvidenceReader = Callable[[int, str, int], dict[str, Any] | None]
+# The first look at the files of a run and its triage, as REST has them; None for files with steps.
+# Changes are tried in clusters of at most so many nodes.
+LooksReader = Callable[[int, int], tuple[dict[str, Any], dict[str, Any]] | None]
 
 
 def _nothing(*_: object) -> None:
@@ -50,6 +53,7 @@ class AppRegistry:
     attempt_kept: EvidenceReader = _nothing
     attempts_kept: AttemptsReader = _none
     attempts_recorded: ListReader = _none
+    looks: LooksReader = _nothing
     writers: list[SliceWriter] = field(default_factory=list[SliceWriter])
     copiers: list[HistoryCopier] = field(default_factory=list[HistoryCopier])
     # By the prefix of entity ids, the table whose rows follow these objects.

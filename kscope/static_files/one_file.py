@@ -38,7 +38,10 @@ REPLACED: Final = {
 }
 # Style sheets of every page, and those that only some have; the last is for paper.
 EVERYWHERE: Final = ("fonts", "tokens", "ui", "offline")
-OF_PAGES: Final = ("pages", "pod", "node", "volumes", "board", "timeline", "machines")
+OF_PAGES: Final = (
+    *("pages", "pod", "node", "volumes", "board", "timeline", "machines"),
+    *("first_look", "triage", "inside", "inside_cycle", "film", "film_parts"),
+)
 _SYSTEMS: Final = {"Linux": "linux", "Darwin": "darwin", "Windows": "win32", "FreeBSD": "freebsd"}
 _MACHINES: Final = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 _LICENCES: Final = ("license", "licence", "ofl")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +13,7 @@ from engine.cluster.replicas import SchedulerHeld
 from engine.diagnosis.inside.what_if import what_if
 from engine.kernel.trace import Trace
 from engine.objects.objects import Pod
-from engine.scheduler.cycle.inside.answer import cycle_inside
+from engine.scheduler.cycle.inside.answer import ENDS, STARTED, cycle_inside, number_in
 from kscope.runs.aside.kept import answered_whole
 from kscope.runs.drive.replay import engine_at_seq, replay_refused
 from kscope.runs.errors import ApplicationError
@@ -22,12 +21,8 @@ from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 from scheduling.selectors import cluster_at
 
-_STARTED = "AttemptStarted"
-# What ends a cycle: its pod is bound, or comes back to the queue, or leaves it.
-_ENDS = ("PodBound", "PodBackedOff", "PodParked", "PodQueued", "PodGated", "PodDequeued", _STARTED)
 # So many events before the cycle are played again to hear how its pod came to be popped.
 _MOST_BEFORE = 20_000
-_NUMBER = re.compile(r"cycle (\d+), attempt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +51,7 @@ def cycle_by_id(run_id: int, cycle: int | None, pod: str, seq: int | None) -> di
 def _cycle(run: Run, cycle: int | None, pod: str, seq: int | None) -> dict[str, Any]:
     began = _began(run, cycle, pod, run.head_seq if seq is None else seq)
     trace = _traced(run, began)
-    found = cycle_inside(trace, run.profile, began.entity, began.cycle)
+    found = cycle_inside(trace.entries, run.profile, began.entity, began.cycle)
     if found is None:
         raise ApplicationError(
             gettext("Cycle {cycle} could not be made again.").format(cycle=began.cycle), status=409
@@ -104,7 +99,7 @@ def _what_if(run: Run, cycle: int, pod: str, resource: str) -> dict[str, Any]:
     began = _began(run, cycle, pod, run.head_seq)
     # The cycle decides in the step that recorded its beginning, and assumes the pod later.
     trace, cluster = _played(run, began, start=began.seq - 1, end=began.seq)
-    inside = cycle_inside(trace, run.profile, began.entity, began.cycle)
+    inside = cycle_inside(trace.entries, run.profile, began.entity, began.cycle)
     cluster.loop.trace = None
     found = cluster.store.find(Pod.KIND, began.entity.removeprefix("pod/"))
     if inside is None or inside.order is None or not isinstance(found, Pod):
@@ -121,7 +116,7 @@ def _what_if(run: Run, cycle: int, pod: str, resource: str) -> dict[str, Any]:
 
 
 def _began(run: Run, cycle: int | None, pod: str, seq: int) -> _Began:
-    events = RunEvent.objects.filter(run_id=run.pk, kind=_STARTED, seq__lte=seq)
+    events = RunEvent.objects.filter(run_id=run.pk, kind=STARTED, seq__lte=seq)
     if pod:
         events = events.filter(object=f"pod/{pod}")
     if cycle is not None:
@@ -135,9 +130,7 @@ def _began(run: Run, cycle: int | None, pod: str, seq: int) -> _Began:
         )
         one, other = (event.object for event in found)
         raise ApplicationError(message.format(cycle=cycle, one=one, other=other), status=409)
-    number = _NUMBER.match(found[0].message)
-    assert number is not None, found[0].message
-    return _Began(found[0].seq, found[0].object, int(number.group(1)))
+    return _Began(found[0].seq, found[0].object, number_in(found[0].message))
 
 
 def _no_cycle(cycle: int | None, pod: str, seq: int) -> str:
@@ -168,12 +161,12 @@ def _traced(run: Run, began: _Began) -> Trace:
 
     The cache is listened to since the cycle before, of whichever pod.
     """
-    started = RunEvent.objects.filter(run_id=run.pk, kind=_STARTED)
+    started = RunEvent.objects.filter(run_id=run.pk, kind=STARTED)
     before = started.filter(seq__lt=began.seq).order_by("-seq")
     of_pod = before.filter(object=began.entity, seq__gt=began.seq - _MOST_BEFORE)
     firsts = [found for found in (_first_seq(before), _first_seq(of_pod)) if found]
     ends = RunEvent.objects.filter(
-        run_id=run.pk, object=began.entity, kind__in=_ENDS, seq__gt=began.seq
+        run_id=run.pk, object=began.entity, kind__in=ENDS, seq__gt=began.seq
     )
     end = _first_seq(ends.order_by("seq")) or run.head_seq
     return _played(run, began, start=min(firsts, default=1) - 1, end=end)[0]

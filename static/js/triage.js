@@ -10,14 +10,15 @@ import {html} from "./lib/html.js";
 import {TriagePage} from "./views/triage/triage_page.js";
 
 const root = element("#triage");
-const session = startRunPage(root, new Address(), {hasPlayback: false});
+const address = new Address();
+const session = startRunPage(root, address, {hasPlayback: false});
 const triage = new Triage(session);
 
 render(html`<${TriagePage} session=${session} triage=${triage} />`, root);
 connectTriageKeys(triage);
 triage.ask();
 // A link from the first look names a cause.
-const named = /^#cause-(\d+)$/.exec(location.hash);
+const named = /^cause-(\d+)$/.exec(address.anchor);
 if (named) triage.choose(Number(named[1]));
 session.start();
 

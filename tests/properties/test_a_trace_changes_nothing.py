@@ -45,7 +45,7 @@ def test_a_trace_changes_no_history(seed: int, version: str) -> None:
         cluster.take()
     assert traced.digest() == alone.digest()
     for step, pop in trace.each(Popped):
-        cycle = cycle_inside(trace, version, step.entity, pop.scheduling_cycle)
+        cycle = cycle_inside(trace.entries, version, step.entity, pop.scheduling_cycle)
         assert cycle is not None
         assert cycle.pop == pop
 
@@ -126,7 +126,7 @@ def test_every_phase_has_a_place_upstream(version: str) -> None:
     trace = listened_to(cluster)
     cluster.advance(UNTIL)
     step, pop = next(trace.each(Popped))
-    cycle = cycle_inside(trace, version, step.entity, pop.scheduling_cycle)
+    cycle = cycle_inside(trace.entries, version, step.entity, pop.scheduling_cycle)
     assert cycle is not None
     for phase in cycle.phases:
         frames = [*phase.callers, phase]

@@ -414,7 +414,7 @@ class SchedulingQueue:
             backed_off_until,
             self.judged_by,
             waiting(entry[3] for entry in self._active.ordered()),
-            waiting(entry[3] for entry in self._backoff.ordered()),
+            waiting((entry[3] for entry in self._backoff.ordered()), backing_off=True),
             waiting(self._unschedulable.infos()),
             tuple(each.key for _, each in self._in_flight.pods.values()),
         )

@@ -13,7 +13,7 @@ JudgedBy = Literal["in-flight events", "moveRequestCycle"]
 
 @dataclass(frozen=True, slots=True)
 class WaitingPod:
-    """A pod in a queue, since when, and when its backoff ends; times in ns."""
+    """A pod in a queue, since when, and in backoffQ when its backoff ends; times in ns."""
 
     pod: str
     priority: int
@@ -137,15 +137,18 @@ class QueueHeld:
     next_leftover_flush: int | None
 
 
-def waiting(infos: Iterable[QueuedPodInfo]) -> tuple[WaitingPod, ...]:
-    """*infos*, as a step has them."""
+def waiting(infos: Iterable[QueuedPodInfo], *, backing_off: bool = False) -> tuple[WaitingPod, ...]:
+    """*infos*, as a step has them.
+
+    Only of those *backing_off* the end is always worked out: for others it depends on who asked.
+    """
     return tuple(
         WaitingPod(
             info.key,
             info.pod_info.priority,
             info.timestamp,
             info.attempts,
-            info.backoff_expiration,
+            info.backoff_expiration if backing_off else None,
         )
         for info in infos
     )

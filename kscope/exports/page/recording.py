@@ -10,23 +10,30 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 import orjson
 
+from engine.diagnosis.inside.together import TogetherTrace
 from engine.kernel.recorder import EventRow
 from engine.kernel.units import SECOND
 from engine.kernel.view import Changes, State, fold
 from engine.versions.shown.choices import version_choices
 from kscope.exports.encoder import ExportError, parsed
 from kscope.exports.page.document import document_around, part
+from kscope.exports.page.insides import Cycles, Follow, Times, follow
 from kscope.exports.page.lanes import Lanes
+from kscope.exports.page.looks import Looks
 from kscope.exports.page.paths import KeptRecord, paths_at_end
 
 CHUNK: Final = 500
 MOST_BYTES: Final = 50_000_000
+# Of these, what went on inside takes so many at most, and cycles so many of them; it leaves some room.
+MOST_INSIDE: Final = 12_000_000
+_MOST_OF_CYCLES: Final = 8_000_000
+_ROOM_LEFT: Final = 500_000
 BUCKETS: Final = 120
 MARKS: Final = 200
 # Events that are worth a mark above the transport.
@@ -39,7 +46,7 @@ MARKED: Final = (
 _LEAST_BETWEEN: Final = 2_000
 _TIMES: Final = 4
 # What can be left out, in the order in which it is least missed.
-PARTS: Final = ("evidence", "data", "why")
+PARTS: Final = ("inside", "evidence", "data", "why")
 _ATTEMPT: Final = ("pod", "number", "seq", "at", "cycle", "result", "node")
 _HELD_ATTEMPTS: Final = 1_000
 
@@ -62,7 +69,7 @@ class Recording:
         self._head, self._foot = document_around(name)
         self._since, self._without, self._most = since, without, most_bytes
         self._state: State = {}
-        self._lanes, self._record = Lanes(), KeptRecord()
+        self._lanes, self._record, self._cycles = Lanes(), KeptRecord(), Cycles()
         self._base = self._seq = self._at = 0
         self._ats = array("q")
         self._marks: dict[str, list[dict[str, Any]]] = {}
@@ -73,7 +80,7 @@ class Recording:
         self._attempts: list[list[Any]] = []
         self._count = 0
         self._sizes: dict[str, int] = dict.fromkeys(
-            ("page", "events", "evidence", "states", "lanes", "why"), 0
+            ("page", "events", "evidence", "states", "lanes", "why", "inside"), 0
         )
 
     @property
@@ -85,6 +92,17 @@ class Recording:
     def held(self) -> int:
         """How many events it holds so far."""
         return len(self._ats)
+
+    @property
+    def base(self) -> int:
+        """The event after which it begins."""
+        return self._base
+
+    def follow(self, waiting: Sequence[str], select: str = "") -> Follow | None:
+        """What a second play is to follow; None where nothing of it is wanted. See `insides.follow`."""
+        if "inside" in self._without:
+            return None
+        return follow(self._cycles, self._state, waiting=waiting, select=select)
 
     @property
     def holds_evidence(self) -> bool:
@@ -133,8 +151,13 @@ class Recording:
         *,
         unanswered: int = 0,
         written_by: str = "",
+        looks: Looks | None = None,
+        inside: tuple[Follow, TogetherTrace] | None = None,
     ) -> bytes:
-        """The rest: the facts about the run, the answers *whys* by entity id, how many are missing."""
+        """The rest: the facts about the run, the answers *whys* by entity id, how many are missing.
+
+        *inside* is what was followed, and the trace of a second play of the same run.
+        """
         pieces = [*self._opened(self._at), self._chunk(), self._listed()]
         facts = {**run, "head": self._seq, "is_recorded": True, "may_change": False, "exports": []}
         facts["answered"] = [*whys]
@@ -147,24 +170,51 @@ class Recording:
             "left_out": [name for name in PARTS if name in self._without],
             "unanswered": unanswered,
             "written_by": written_by,
+            "cycles": {"held": [], "of": len(self._cycles.all)},
+            "insides": [],
         }
         profile = str(run.get("profile", ""))
+        facts["stuck"] = len(looks.triage["groups"]) if looks else None
         has = [
             {"name": each.name, "has": each.has}
             for each in version_choices()
             if each.name == profile
         ]
-        ending = part("run", {**facts, "head_at": head_at}, id="run-data")
-        ending += part("versions", has, id="versions")
-        ending += part("heading", heading, id="heading")
         pieces.append(self._counted("lanes", part("lanes", self._lanes.to_dict(self._base))))
         paths = {}
         if "why" not in self._without:
             paths = paths_at_end(self._lanes.trace, self._record, self._seq, head_at)
         pieces.append(self._counted("why", part("paths", paths)))
         pieces.append(self._counted("why", part("whys", whys)))
+        told = {"first-look": looks.first_look, "triage": looks.triage} if looks else None
+        pieces.append(self._counted("why", part("looks", told)))
+        if inside is not None:
+            pieces += self._insides(*inside, profile, heading)
+        ending = part("run", {**facts, "head_at": head_at}, id="run-data")
+        ending += part("versions", has, id="versions")
+        ending += part("heading", heading, id="heading")
         pieces.append(self._counted("page", ending + self._foot))
         return b"".join(pieces)
+
+    def _insides(
+        self, followed: Follow, trace: TogetherTrace, version: str, heading: dict[str, Any]
+    ) -> Iterator[bytes]:
+        """What went on inside, as far as there is room; *heading* gets to know of what."""
+        room = min(MOST_INSIDE, self._most - self.size - _ROOM_LEFT)
+        first = self.size
+        for began, answer in followed.cycles_told(trace, version):
+            written = part("cycle", answer, data_seq=began.seq)
+            if self.size - first + len(written) > min(room, _MOST_OF_CYCLES):
+                break
+            heading["cycles"]["held"].append([began.seq, began.number, began.entity])
+            yield self._counted("inside", written)
+        times = Times(self._base, self._ats)
+        for entity, answer in followed.objects_told(trace, version, times):
+            written = part("inside", answer, data_place=len(heading["insides"]))
+            if self.size - first + len(written) > room:
+                break
+            heading["insides"].append(entity)
+            yield self._counted("inside", written)
 
     def _kept(self, row: EventRow) -> Iterable[bytes]:
         """The pieces that are ready with one event more."""
@@ -176,6 +226,8 @@ class Recording:
         self._ats.append(row.at)
         if "why" not in self._without:
             self._record.take(row)
+        if "inside" not in self._without:
+            self._cycles.take(row)
         self._note_mark(row)
         self._since_frame += len(text)
         self._events_since_frame += 1
@@ -237,7 +289,8 @@ class Recording:
         """What would make it smaller, the largest part first."""
         parts = sorted(self._sizes.items(), key=lambda each: -each[1])
         shares = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in parts if size > 5e5)
-        left = [name for name in PARTS if name not in self._without]
+        # What went on inside takes only what room there is.
+        left = [name for name in PARTS[1:] if name not in self._without]
         helps = [f"leave out {' or '.join(left)} (without)"] if left else []
         helps += ["begin later (since)", "end earlier (at)"]
         return (

@@ -23,7 +23,12 @@ class Waiting:
     def __init__(self, cluster: Cluster, make_forks: MakeForks = CopiedForks) -> None:
         self._cluster, self._make_forks = cluster, make_forks
         self._waiting = [*waiting_in(cluster)]
-        self._tries = len(cluster.store.objects("Node")) <= MOST_NODES_TRIED
+        self._tries = tries_changes(cluster)
+
+    @property
+    def entities(self) -> list[str]:
+        """The ids of all that waits."""
+        return [entity_id(kind, key) for kind, key in self._waiting]
 
     @property
     def unanswered(self) -> int:
@@ -41,6 +46,11 @@ class Waiting:
             outcome = Goal(kind, key).outcome(cluster)
             told = {"run": 0, "seq": cluster.seq, "outcome": outcome, **found.to_dict()}
             yield entity_id(kind, key), told
+
+
+def tries_changes(cluster: Cluster) -> bool:
+    """Whether changes are tried in a cluster of this size."""
+    return len(cluster.store.objects("Node")) <= MOST_NODES_TRIED
 
 
 def waiting_in(cluster: Cluster) -> Iterator[tuple[str, str]]:

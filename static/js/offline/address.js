@@ -1,12 +1,16 @@
 import {changedSearch, parsePlace} from "../model/run/place.js";
 
-/** The page and its query that stand behind the # of an address: "#/pods/?seq=3" is {path: "/pods/", search: "?seq=3"}. */
+/**
+ * The page, its query and the place on it that stand behind the # of an address: "#/triage/?seq=3#cause-1" is
+ * {path: "/triage/", search: "?seq=3", anchor: "cause-1"}.
+ */
 export function placeIn(hash) {
-  const [path, ...rest] = hash
+  const [place, anchor = ""] = hash
     .replace(/^#(?!\/).*/, "")
     .slice(1)
-    .split("?");
-  return {path: path || "/", search: rest.length > 0 ? `?${rest.join("?")}` : ""};
+    .split("#");
+  const [path, ...rest] = place.split("?");
+  return {path: path || "/", search: rest.length > 0 ? `?${rest.join("?")}` : "", anchor};
 }
 
 /** The address of a page in the file: what is in the place of controllers/session/address.js, with the same names. */
@@ -40,6 +44,10 @@ export class Address {
   /** There is one run in a file. */
   inRun() {
     return this.changed({});
+  }
+
+  get anchor() {
+    return placeIn(location.hash).anchor;
   }
 
   query(name) {

@@ -5,6 +5,9 @@ import {KEPT_EVENTS} from "../model/run/run_state.js";
 import {NEEDS_ENGINE, Refusal} from "./refusal.js";
 import {isListed, windowOf} from "./rows.js";
 
+/** The resources of a cluster as it was brought. */
+const LOOKS = ["first-look", "triage"];
+
 /** Virtual time of which counts are drawn, as in kscope/runs/history/series.py. */
 const WINDOW = 21e9;
 const GRID = 1e8;
@@ -21,6 +24,11 @@ const NO_MATCHING = gettext("To match volumes and claims takes an engine, which 
 const NO_PATH = gettext(
   "This file holds what the pods that waited longest waited for until its end. To follow another pod, or until another event, takes an engine: open the run in kscope.",
 );
+const HAS_STEPS = gettext("This run began with a scenario that has steps. A triage is of a cluster as it stands.");
+const NO_LOOKS = gettext("The triage was left out of this file, with the answers why.");
+const NOT_TRIED = gettext(
+  "No changes were tried for this file: its cluster is large. To try them takes an engine: open the run in kscope.",
+);
 const NO_MANIFEST = gettext("This file holds what pages draw of an object, and not its manifest.");
 
 /**
@@ -28,10 +36,11 @@ const NO_MANIFEST = gettext("This file holds what pages draw of an object, and n
  *
  * `run` has the facts about the run, `history` its events, `histogram` how many there were when, `attempts` the scheduling
  * attempts in order, `evidenceOf(place)` returns the evidence of one or null, `whys` are the stored answers by id, `lanesOf()`
- * returns what each object was when, `pathsOf()` what pods waited for.
+ * returns what each object was when, `pathsOf()` what pods waited for, `looksOf()` the first look and the triage, or null;
+ * `insides` answers what went on inside.
  */
 export class Answers {
-  constructor({run, history, histogram, attempts, evidenceOf, whys, lanesOf, pathsOf}) {
+  constructor({run, history, histogram, attempts, evidenceOf, whys, lanesOf, pathsOf, looksOf, insides}) {
     this.run = run;
     this.history = history;
     this.histogram = histogram;
@@ -40,6 +49,8 @@ export class Answers {
     this.whys = whys;
     this.lanesOf = lanesOf;
     this.pathsOf = pathsOf;
+    this.looksOf = looksOf;
+    this.insides = insides;
     /** Made when the timeline is opened. @type {Lanes | null} */
     this.lanes = null;
     /** By entity id; read with the first of them. @type {Record<string, any> | null} */
@@ -58,6 +69,8 @@ export class Answers {
     if (path === "counters/") return this.#counters(asked);
     if (path === "attempts/") return this.#attempts(asked);
     if (path === "timeline/") return this.#timeline(asked);
+    if (path === "inside/scheduler/") return this.insides.cycle(asked);
+    if (path === "inside/volumes/") return this.insides.volumes(asked);
     if (room === "attempts") return this.#evidence(Number(names[0]));
     if (room === "rows" && isListed(names[0])) return this.#rows(names[0], asked);
     if (path.endsWith("/candidates/") || path.endsWith("/claimants/")) throw new Refusal(NO_MATCHING);
@@ -73,8 +86,22 @@ export class Answers {
     return {speed};
   }
 
-  /** The parts of the answer why an object is as it is. Raises Refusal. */
-  why(path, {seq}) {
+  /** What a resource that is sent in parts says, part by part. Raises Refusal, also after a part. */
+  *parts(path, asked) {
+    const [room] = path.split("/");
+    if (!LOOKS.includes(room)) yield* this.#why(path, asked);
+    else yield* this.#look(room);
+  }
+
+  *#look(name) {
+    const looks = this.looksOf();
+    if (!looks) throw new Refusal(this.run.as_brought ? NO_LOOKS : HAS_STEPS);
+    yield looks[name];
+    if (name === "triage" && !looks.triage.is_whole) throw new Refusal(NOT_TRIED);
+  }
+
+  /** The parts of the answer why an object is as it is. */
+  #why(path, {seq}) {
     const id = path.split("/").slice(1, -1).map(decodeURIComponent).join("/");
     const answer = this.whys[id];
     const isAtEnd = seq === null || seq === undefined || Number(seq) === this.history.head;

@@ -36,7 +36,7 @@ export class RunApi {
   async parts(path, params, signal, onPart) {
     await turn();
     signal?.throwIfAborted();
-    for (const part of answers().why(path, params)) onPart(part);
+    for (const part of answers().parts(path, params)) onPart(part);
   }
 
   async text(path) {

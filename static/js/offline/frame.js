@@ -1,8 +1,9 @@
 import {html} from "../lib/html.js";
 import {gettext, listText, ngettext} from "../lib/words.js";
+import {pageHref} from "../model/run/place.js";
 import {count} from "../model/shared/format.js";
 import {Icon} from "../views/shared/mark.js";
-import {TABS} from "./pages.js";
+import {tabsOf} from "./pages.js";
 
 /** Of the program, in every language. */
 const NAME = "kscope";
@@ -12,6 +13,7 @@ const PARTS = {
   evidence: gettext("the evidence of scheduling attempts"),
   why: gettext("the answers why"),
   data: gettext("the evidence of events"),
+  inside: gettext("what went on inside"),
 };
 
 /** The bar above every page: the run, the menu, and what the file is. */
@@ -21,9 +23,9 @@ export function TopBar({run, heading, tab}) {
     <div class="runname"><b class="cut" title=${run.name}>${run.name}</b></div>
     <div class="meta"><span class="badge" title=${gettext("Kubernetes version that this run simulates")}>${run.profile}</span>
       <span class="opt">${gettext("seed {seed}", {seed: html`<b>${String(run.seed)}</b>`})}</span></div>
-    <nav class="tabs" aria-label=${gettext("Run")}>${TABS.map(
+    <nav class="tabs" aria-label=${gettext("Run")}>${tabsOf(run).map(
       ([key, words]) =>
-        html`<a key=${key} data-page=${key} href=${key === "board" ? "#/" : `#/${key}/`} aria-current=${key === tab ? "page" : undefined}>${words}</a>`,
+        html`<a key=${key} data-page=${key} href=${pageHref(run.id, key)} aria-current=${key === tab ? "page" : undefined}>${words}${key === "triage" && html` <span class="tcount num" title=${gettext("Causes that hold something")} hidden=${!run.stuck}>${run.stuck || ""}</span>`}</a>`,
     )}</nav>
     <div class="end"><span class="conn" id="connection" role="status" data-state="open"><i></i><span>${gettext("Recorded")}</span></span>
       <${About} run=${run} heading=${heading} />
@@ -40,6 +42,12 @@ function About({run, heading}) {
           "It holds {count} event of the run, with what pages draw of it. It needs no network, and sends nothing.",
           "It holds {count} events of the run, with what pages draw of them. It needs no network, and sends nothing.",
           run.head - base,
+        )}</p>
+        <p>${ngettext(
+          "It holds the inside of {held} of {count} scheduling cycle.",
+          "It holds the inside of {held} of {count} scheduling cycles.",
+          heading.cycles.of,
+          {held: count(heading.cycles.held.length)},
         )}</p>
         <p>${gettext("It has no engine. To ask about another instant, to try a change or to fork, open the run in kscope.")}</p>
         ${base > 0 && html`<p>${gettext("It begins after event {seq}.", {seq: count(base)})}</p>`}

@@ -28,7 +28,7 @@ show();
 
 function show() {
   document.title = `${page?.title ?? nameElsewhere(path)} · ${run.name} · kscope`;
-  document.body.className = page?.tab ? `${page.root.id}-page` : "";
+  document.body.className = page ? (page.look ?? `${page.root.id}-page`) : "";
   for (const name of page?.css ?? ["pages"]) wear(name);
   if (!page) {
     const place = element("#place");

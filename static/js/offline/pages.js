@@ -2,9 +2,25 @@ import {gettext} from "../lib/words.js";
 
 /**
  * The pages that are in the file. `path` is what stands behind the #, `tab` the entry of the menu, `css` the style sheets
- * beside those of every page, `root` the attributes of the element that the page is drawn into; `load` runs it.
+ * beside those of every page, `root` the attributes of the element that the page is drawn into, `look` a class of the body; `load` runs it.
  */
 const PAGES = [
+  {
+    tab: "first-look",
+    path: /^\/first-look\/$/,
+    title: () => gettext("First look"),
+    css: ["pages", "first_look"],
+    root: () => ({id: "first-look"}),
+    load: () => import("../first_look.js"),
+  },
+  {
+    tab: "triage",
+    path: /^\/triage\/$/,
+    title: () => gettext("Triage"),
+    css: ["pages", "triage"],
+    root: () => ({id: "triage"}),
+    load: () => import("../triage.js"),
+  },
   {
     tab: "board",
     path: /^\/$/,
@@ -12,6 +28,33 @@ const PAGES = [
     css: ["board"],
     root: () => ({id: "board"}),
     load: () => import("../board.js"),
+  },
+  {
+    tab: "board",
+    path: /^\/film\/$/,
+    title: () => gettext("Slow motion"),
+    css: ["film", "film_parts"],
+    root: () => ({id: "film"}),
+    look: "filmpage",
+    load: () => import("../film.js"),
+  },
+  {
+    tab: "inside-scheduler",
+    path: /^\/inside\/scheduler\/$/,
+    title: () => gettext("Inside"),
+    css: ["inside", "inside_cycle"],
+    root: () => ({id: "inside"}),
+    look: "insidepage",
+    load: () => import("../inside_scheduler.js"),
+  },
+  {
+    tab: "inside-scheduler",
+    path: /^\/inside\/volumes\/$/,
+    title: () => gettext("Inside"),
+    css: ["inside"],
+    root: () => ({id: "inside"}),
+    look: "insidepage",
+    load: () => import("../inside_volumes.js"),
   },
   {
     tab: "machines",
@@ -71,9 +114,10 @@ const PAGES = [
   },
 ];
 
-/** The tabs of the menu. @type {[string, string][]} */
-export const TABS = [
+/** The tabs of every file. @type {[string, string][]} */
+const TABS = [
   ["board", gettext("Board")],
+  ["inside-scheduler", gettext("Inside")],
   ["machines", gettext("State machines")],
   ["pods", gettext("Pods")],
   ["volumes", gettext("Volumes")],
@@ -81,18 +125,25 @@ export const TABS = [
   ["timeline", gettext("Timeline")],
 ];
 
+/** Those of a cluster as it was brought come first. @type {[string, string][]} */
+const OF_BROUGHT = [
+  ["first-look", gettext("First look")],
+  ["triage", gettext("Triage")],
+];
+
 /** Pages that only the program has: how each begins, and its name. @type {[string, string][]} */
 const ELSEWHERE = [
-  ["/inside/", gettext("Inside")],
-  ["/film/", gettext("Film")],
   ["/objects/", gettext("Manifest")],
   ["/compare/", gettext("Compare")],
-  ["/triage/", gettext("Triage")],
-  ["/first-look/", gettext("First look")],
   ["/configuration/", gettext("Configuration")],
 ];
 
-/** The page of a path: {tab, title, css, root, load}; null for one that is not in the file. */
+/** The tabs of the menu. */
+export function tabsOf(run) {
+  return run.as_brought ? [...OF_BROUGHT, ...TABS] : TABS;
+}
+
+/** The page of a path: {tab, title, css, root, look, load}; null for one that is not in the file. */
 export function pageAt(path) {
   for (const page of PAGES) {
     const found = page.path.exec(path);

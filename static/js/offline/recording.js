@@ -1,5 +1,6 @@
 import {Answers} from "./answers.js";
 import {History} from "./history.js";
+import {Insides} from "./insides.js";
 
 /** What an attempt is listed with, in the order of its values in the file; the last is the place of its evidence. */
 const ATTEMPT = ["pod", "number", "seq", "at", "cycle", "result", "node", "evidence"];
@@ -17,17 +18,26 @@ export function answersIn(within) {
     at: Number(part.dataset.at),
     read: () => contentOf(part),
   }));
+  const history = new History({chunks, keyframes, head: heading.head});
   return new Answers({
     run: partOf(within, "run"),
-    history: new History({chunks, keyframes, head: heading.head}),
+    history,
     histogram: heading.histogram,
     attempts: partsOf(within, "attempts")
       .flatMap(contentOf)
       .map((values, id) => ({id, ...Object.fromEntries(ATTEMPT.map((name, i) => [name, values[i]]))})),
-    evidenceOf: (id) => evidenceIn(within, id),
+    evidenceOf: (id) => optionalPart(within, `[data-recorded="evidence"][data-attempt="${id}"]`),
     whys: partOf(within, "whys"),
     lanesOf: () => partOf(within, "lanes"),
     pathsOf: () => partOf(within, "paths"),
+    looksOf: () => partOf(within, "looks"),
+    insides: new Insides({
+      history,
+      cycles: heading.cycles,
+      objects: heading.insides,
+      cycleOf: (seq) => optionalPart(within, `[data-recorded="cycle"][data-seq="${seq}"]`),
+      objectOf: (place) => optionalPart(within, `[data-recorded="inside"][data-place="${place}"]`),
+    }),
   });
 }
 
@@ -44,8 +54,8 @@ function contentOf(part) {
   return JSON.parse(part.textContent);
 }
 
-/** The evidence of the attempt in a place; null for none. @param {ParentNode} within @param {number} id */
-function evidenceIn(within, id) {
-  const part = within.querySelector(`script[data-recorded="evidence"][data-attempt="${id}"]`);
+/** What the part says that a selector names; null for none. @param {ParentNode} within @param {string} selector */
+function optionalPart(within, selector) {
+  const part = within.querySelector(`script${selector}`);
   return part ? contentOf(part) : null;
 }

@@ -28,7 +28,7 @@ def listened_to(cluster: Cluster, seconds: int = 20) -> Trace:
 def cycles_of(trace: Trace, name: str, version: str = "v1.36") -> list[Cycle]:
     entity = f"pod/default/{name}"
     numbers = [pop.scheduling_cycle for step, pop in trace.each(Popped) if step.entity == entity]
-    found = [cycle_inside(trace, version, entity, number) for number in numbers]
+    found = [cycle_inside(trace.entries, version, entity, number) for number in numbers]
     return [cycle for cycle in found if cycle is not None]
 
 

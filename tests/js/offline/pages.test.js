@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
-import {nameElsewhere, pageAt} from "../../../static/js/offline/pages.js";
+import {nameElsewhere, pageAt, tabsOf} from "../../../static/js/offline/pages.js";
 import {placeIn} from "../../../static/js/offline/address.js";
 
 test("what stands behind the sign names page and query", () => {
-  assert.deepEqual(placeIn(""), {path: "/", search: ""});
-  assert.deepEqual(placeIn("#inspector"), {path: "/", search: ""});
+  assert.deepEqual(placeIn(""), {path: "/", search: "", anchor: ""});
+  assert.deepEqual(placeIn("#inspector"), {path: "/", search: "", anchor: ""});
   assert.deepEqual(placeIn("#/pods/shop/web-1/?seq=3&attempt=2"), {
     path: "/pods/shop/web-1/",
     search: "?seq=3&attempt=2",
+    anchor: "",
   });
+  assert.deepEqual(placeIn("#/triage/#cause-1"), {path: "/triage/", search: "", anchor: "cause-1"});
 });
 
 test("a page of an object knows its name", () => {
@@ -20,9 +22,16 @@ test("a page of an object knows its name", () => {
 });
 
 test("a page that is not in the file has a name", () => {
-  assert.equal(pageAt("/inside/scheduler/"), null);
-  assert.equal(nameElsewhere("/inside/scheduler/"), "Inside");
+  assert.equal(pageAt("/configuration/"), null);
+  assert.equal(nameElsewhere("/configuration/"), "Configuration");
   assert.equal(nameElsewhere("/nothing/"), "");
+});
+
+test("a cluster that was brought has its own pages first", () => {
+  const keys = (run) => tabsOf(run).map(([key]) => key);
+  assert.deepEqual(keys({as_brought: true}).slice(0, 3), ["first-look", "triage", "board"]);
+  assert.ok(!keys({as_brought: false}).includes("triage"));
+  for (const key of ["first-look", "triage"]) assert.equal(pageAt(`/${key}/`).tab, key);
 });
 
 test("a path that cannot be read is no page", () => {

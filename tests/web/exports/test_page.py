@@ -6,10 +6,26 @@ import orjson
 import pytest
 from django.test import Client
 
+from engine.input.loader import load_paths
 from engine.kernel.view import State, fold
+from engine.scheduler.configuration.scenario_schedulers import check_setup
+from kscope.runs import services
+from kscope.runs.drive import runner
 from kscope.runs.models import Run
+from tests.exports.plays import ROOT
 from tests.exports.test_page import Parts
 from tests.web.exports.test_run_files import exported
+
+
+@pytest.fixture
+def brought(transactional_db: None) -> Run:
+    """A run of a cluster that was brought, in which volumes and pods are stuck, after twelve seconds."""
+    loaded = load_paths([ROOT / "scenarios" / "sick-cluster.yaml"], check=check_setup)
+    scenario = services.scenario_store(name="sick", result=loaded)
+    run = services.run_create(scenario=scenario, play=True, speed="max")
+    runner.run_drive(run.pk)
+    run.refresh_from_db()
+    return run
 
 
 def page_of(client: Client, run: Run, more: str = "") -> Parts:
@@ -69,6 +85,49 @@ def test_paths_are_those_of_the_server(client: Client, driven: Run) -> None:
         assert held["path"] == asked(client, driven, f"pods/{entity.partition('/')[2]}/path/")
 
 
+def test_cycles_are_those_of_the_server(client: Client, brought: Run) -> None:
+    page = page_of(client, brought)
+    cycles = only(page, "heading")["cycles"]
+    told = {int(given["data-seq"]): value for given, value in page.recorded("cycle")}
+    assert cycles["of"] == len(cycles["held"]) == len(told) > 1
+    for seq, number, pod in cycles["held"]:
+        path = f"inside/scheduler/?cycle={number}&pod={pod.removeprefix('pod/')}"
+        answer = asked(client, brought, path)
+        assert told[seq] == {**answer, "run": 0, "fork_seq": None}
+
+
+def test_the_inside_of_volumes_is_the_servers(client: Client, brought: Run) -> None:
+    page = page_of(client, brought)
+    objects = only(page, "heading")["insides"]
+    told = [value for _, value in page.recorded("inside")]
+    assert len(objects) == len(told) > 0
+    for entity, value in zip(objects, told, strict=True):
+        kind, _, name = entity.partition("/")
+        path = f"inside/volumes/?{kind}={name}&seq={brought.head_seq}"
+        assert value == {**asked(client, brought, path), "run": 0}
+
+
+def test_the_looks_are_those_of_the_server(client: Client, brought: Run) -> None:
+    looks = only(page_of(client, brought), "looks")
+    assert looks["first-look"] == asked(client, brought, "first-look/")
+    assert looks["triage"] == asked(client, brought, "triage/")
+    assert len(looks["triage"]["groups"]) > 1
+
+
+def test_a_run_with_steps_has_no_looks(client: Client, driven: Run) -> None:
+    page = page_of(client, driven)
+    assert only(page, "looks") is None
+    assert only(page, "run")["as_brought"] is False
+
+
+def test_what_is_left_out_is_not_followed(client: Client, driven: Run) -> None:
+    page = page_of(client, driven, "&without=inside,why")
+    heading = only(page, "heading")
+    assert (heading["left_out"], heading["insides"]) == (["inside", "why"], [])
+    assert [*page.recorded("cycle"), *page.recorded("inside")] == []
+    assert only(page, "looks") is None
+
+
 def test_the_facts_say_nothing_of_people(client: Client, driven: Run) -> None:
     facts = only(page_of(client, driven), "run")
     assert facts["name"] == driven.name
@@ -85,7 +144,7 @@ def test_a_page_ends_at_the_event_named(client: Client, driven: Run) -> None:
 
 @pytest.mark.parametrize(
     ("query", "words"),
-    [("without=colour", "it must be of evidence, data, why"), ("since=-1", "")],
+    [("without=colour", "it must be of inside, evidence, data, why"), ("since=-1", "")],
 )
 def test_what_a_page_cannot_be_is_refused(
     client: Client, driven: Run, query: str, words: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from engine.framework.trace_steps.filters import Filtered, NominatedPutOn, PreFilterAnswer
 from engine.framework.trace_steps.nodes import (
@@ -16,7 +17,7 @@ from engine.framework.trace_steps.nodes import (
     SnapshotTaken,
     TreeListed,
 )
-from engine.kernel.trace import Trace, TraceEntry, place_of
+from engine.kernel.trace import TraceEntry, place_of
 from engine.scheduler.cycle.binding.trace_steps import Bound, PointRan, RoundMade
 from engine.scheduler.cycle.decision.trace_scores import HostChosen, Scored
 from engine.scheduler.cycle.inside.upstream import PLACES, callers
@@ -24,6 +25,14 @@ from engine.scheduler.preemption.trace_steps import DryRunMade, DryRunsOrdered, 
 from engine.scheduler.queue.trace_steps import EventConsidered, Moved, Popped, Requeued
 from engine.storage.binding.trace_steps import VolumesAssumed, VolumesLooked, VolumesWritten
 
+# The event with which a cycle begins, and those that end it: its pod is bound, or comes back to the
+# queue, or leaves it.
+STARTED: Final = "AttemptStarted"
+ENDS: Final = (
+    *("PodBound", "PodBackedOff", "PodParked", "PodQueued", "PodGated", "PodDequeued"),
+    STARTED,
+)
+_NUMBER: Final = re.compile(r"cycle (\d+), attempt")
 Kind = TypeVar("Kind")
 PhaseState = Literal["done", "nothing to do", "not reached"]
 
@@ -162,9 +171,18 @@ class _Steps:
         return next(reversed([*self.each(kind)]), None)
 
 
-def cycle_inside(trace: Trace, version: str, entity: str, number: int) -> Cycle | None:
-    """Cycle *number* of the pod with id *entity*; None if *trace* has no step of it."""
-    before, steps = _steps_of(trace.entries, entity, number)
+def number_in(message: str) -> int:
+    """The number of the cycle that an event STARTED with this *message* begins."""
+    found = _NUMBER.match(message)
+    assert found is not None, message
+    return int(found[1])
+
+
+def cycle_inside(
+    entries: Sequence[TraceEntry], version: str, entity: str, number: int
+) -> Cycle | None:
+    """Cycle *number* of the pod with id *entity*; None if a trace with *entries* has no step of it."""
+    before, steps = _steps_of(entries, entity, number)
     pop = steps.last(Popped)
     if pop is None:
         return None
@@ -174,7 +192,7 @@ def cycle_inside(trace: Trace, version: str, entity: str, number: int) -> Cycle 
         _phases(steps, version),
         tuple(TimedStep(type(one.step).__name__, one.at, one.seq) for one in steps.entries),
         pop,
-        _snapshot(steps, trace.entries),
+        _snapshot(steps, entries),
         _order(steps),
         _last_round(steps.each(PreFilterAnswer)),
         _filters(steps),

@@ -74,7 +74,7 @@ def _queue_held(queue: SchedulingQueue) -> QueueHeld:
         queue.move_request_cycle,
         queue.judged_by,
         waiting(entry[3] for entry in places.active.ordered()),
-        waiting(entry[3] for entry in places.backoff.ordered()),
+        waiting((entry[3] for entry in places.backoff.ordered()), backing_off=True),
         waiting(places.unschedulable.infos()),
         tuple(
             InFlightPod(

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, cast
 
 from engine.cluster.cluster import Cluster, Slice
+from engine.diagnosis.inside.together import TogetherTrace
+from engine.diagnosis.observed.evidence import Evidence
 from engine.input.scenario import parse_duration
 from engine.kernel.garbage import collector_paused
 from engine.kernel.units import SECOND
 from kscope.exports.encoder import Heading
 from kscope.exports.manifests import documents, is_written, rank
+from kscope.exports.page.insides import Follow
+from kscope.exports.page.looks import Looks, looks_at
 from kscope.exports.page.recording import Recording
 from kscope.exports.page.waiting import Waiting
 from kscope.program.asking.play.output import Output
@@ -24,6 +29,7 @@ from kscope.program.speech.errors import ProgramError, Status
 from kscope.program.speech.screen import Screen
 from kscope.program.speech.words import counted, first_small
 from kscope.program.version import version
+from kscope.runs.web.upload_report import stored_report
 from scheduling.process_forks import forks_of
 
 
@@ -33,8 +39,11 @@ def export_played(
     """Play and write; what was written in words, and the status."""
     with collector_paused():
         play = begin(request, source, _until(request))
-        writes = {"run": _run, "objects": _objects, "events": _events, "page": _page}
-        said = writes[output.format.of](request, screen, play, pod, output)
+        if output.format.of == "page":
+            said = _page(request, screen, source, play, output)
+        else:
+            writes = {"run": _run, "objects": _objects, "events": _events}
+            said = writes[output.format.of](request, screen, play, pod, output)
     status = say_replayed(play, source.words, screen)
     return said, max(status, _ended_early(play, screen))
 
@@ -84,7 +93,7 @@ def _events(request: Request, screen: Screen, play: Play, pod: Named | None, out
     return counted(play.cluster.seq, "event")
 
 
-def _page(request: Request, screen: Screen, play: Play, pod: Named | None, output: Output) -> str:
+def _page(request: Request, screen: Screen, source: Source, play: Play, output: Output) -> str:
     without = frozenset(request["without"] or ())
     recording = Recording(play.scenario.name, since=_since(request), without=without)
     output.write(recording.begin())
@@ -102,12 +111,69 @@ def _page(request: Request, screen: Screen, play: Play, pod: Named | None, outpu
             screen.progress(f"asking why {entity.partition('/')[2]} waits")
             whys[entity] = answer
     facts = _facts(play)
-    writer = f"kscope {version()}"
-    output.write(recording.finish(facts, whys, unanswered=waiting.unanswered, written_by=writer))
+    followed = recording.follow(waiting.entities, facts["select"])
+    again = _Again(request, screen, source)
+    output.write(
+        recording.finish(
+            facts,
+            whys,
+            unanswered=waiting.unanswered,
+            written_by=f"kscope {version()}",
+            looks=again.looks() if "why" not in without else None,
+            inside=again.traced(followed, play, output) if followed else None,
+        )
+    )
     pods = sum(entity.startswith("pod/") for entity in whys)
     waits = "waits" if pods == 1 else "wait"
     told = f", answers for {counted(pods, 'pod')} that {waits} at the end" if pods else ""
     return f"{counted(recording.held, 'event')}{told}; plays offline"
+
+
+class _Again:
+    """The run that is exported, made a second time from its files."""
+
+    def __init__(self, request: Request, screen: Screen, source: Source) -> None:
+        self._screen, self._source = screen, source
+        self._play = begin(request, source, _until(request))
+
+    def looks(self) -> Looks | None:
+        """What stands at its beginning."""
+        self._screen.progress("looking at what stands at the beginning")
+        source, play = self._source, self._play
+        if source.run_file is None:
+            evidence = Evidence.of(source.loaded)
+            report = _without_folders(source.loaded.to_report(), source.names)
+        else:
+            # How its files were read, and what a run does not hold of them, is in no run file.
+            evidence, report = Evidence(play.scenario.objects), None
+        return looks_at(play.cluster, play.scenario, evidence, stored_report(report))
+
+    def traced(
+        self, followed: Follow, first: Play, output: Output
+    ) -> tuple[Follow, TogetherTrace] | None:
+        """Play it as the *first* time, and follow; None where that came to another end."""
+        play = self._play
+        trace = followed.trace(play.cluster)
+        play.name = f"{play.name} again"
+        play.run(self._screen, lambda _: output.is_read)
+        return (followed, trace) if play.cluster.digest() == first.cluster.digest() else None
+
+
+def _without_folders(told: Any, names: Iterable[str]) -> Any:
+    """A report in which no text has the folders of the files: who opens a page has others."""
+    folders = sorted({f"{Path(name).parent}/" for name in names} - {"./"}, key=len, reverse=True)
+
+    def plain(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {plain(name): plain(each) for name, each in cast("dict[str, Any]", part).items()}
+        if isinstance(part, list):
+            return [plain(each) for each in cast("list[Any]", part)]
+        if isinstance(part, str):
+            for folder in folders:
+                part = part.replace(folder, "")
+        return part
+
+    return plain(told)
 
 
 def _since(request: Request) -> int:
@@ -142,6 +208,7 @@ def _facts(play: Play) -> dict[str, Any]:
         "head_at": cluster.now,
         "question": scenario.question,
         "select": told.get("select", ""),
+        "as_brought": scenario.stands,
         "answer": told.get("answer", "") if is_told else "",
         "proof": told.get("proof") if is_told else None,
         "not_modelled": [dict(each) for each in scenario.not_modelled],

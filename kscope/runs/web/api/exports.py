@@ -24,7 +24,9 @@ _QUERY = query(
         "pod": words("NAMESPACE/NAME; of a format that is about one pod"),
         "history": switch("1: kscope has every event, and the evidence"),
         "since": whole("html has events from this virtual time on, in nanoseconds"),
-        "without": words("html does without these, separated by commas: evidence, data, why"),
+        "without": words(
+            "html does without these, separated by commas: inside, evidence, data, why"
+        ),
     },
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from engine.cluster.cluster import Cluster
+from engine.diagnosis.inside.together import TogetherTrace
 from engine.input.scenario import Scenario
 from engine.kernel.recorder import GENESIS
 from engine.run_file.contents import Choices, End, Recorded, RunFile
@@ -17,8 +18,10 @@ from engine.run_file.trail import Trail
 from engine.run_file.writing import RunFileWriter
 from kscope.exports.encoder import ExportError, Heading
 from kscope.exports.manifests import documents, is_written, rank
+from kscope.exports.page.insides import Follow
+from kscope.exports.page.looks import Looks
 from kscope.exports.page.recording import Recording
-from kscope.exports.page.waiting import Waiting
+from kscope.exports.page.waiting import MOST_NODES_TRIED, Waiting
 from kscope.exports.registry import FORMATS
 from kscope.exports.version import version
 from kscope.runs.app_registry import registry
@@ -104,7 +107,16 @@ def _event_pieces(run: Run, asked: Wanted) -> Pieces:
 # The facts about a run that its pages show; who owns it, and on what it runs, stays here.
 _FACTS = (
     *("id", "name", "profile", "feature_gates", "external_scheduler", "configured", "seed"),
-    *("question", "select", "answer", "proof", "not_modelled", "stop_reason", "stopped_by"),
+    *(
+        "as_brought",
+        "question",
+        "select",
+        "answer",
+        "proof",
+        "not_modelled",
+        "stop_reason",
+        "stopped_by",
+    ),
 )
 
 
@@ -118,14 +130,16 @@ def _page_pieces(run: Run, asked: Wanted) -> Pieces:
         yield rows[-1].seq, recording.events(rows)
     for attempt in registry.attempts_recorded(run.pk, seq, recording.holds_evidence):
         yield seq, recording.attempts([attempt])
+    waiting = Waiting(_engine(run, seq))
     whys: dict[str, Any] = {}
-    unanswered = 0
+    looks: Looks | None = None
     if "why" not in asked.without:
-        waiting = Waiting(_engine(run, seq))
-        unanswered = waiting.unanswered
         for entity, answer in waiting.answers():
             whys[entity] = answer
             yield seq, b""
+        found = registry.looks(run.pk, MOST_NODES_TRIED)
+        looks = Looks(*found) if found else None
+        yield seq, b""
     known = run_dict(run)
     facts = {name: known[name] for name in _FACTS}
     if seq < run.head_seq:
@@ -136,10 +150,32 @@ def _page_pieces(run: Run, asked: Wanted) -> Pieces:
         "speed": "1",
         "head_at": run.head_at if seq == run.head_seq else at,
     }
+    followed = recording.follow(waiting.entities, facts["select"] or "")
     yield (
         seq,
-        recording.finish(facts, whys, unanswered=unanswered, written_by=f"kscope {version()}"),
+        recording.finish(
+            facts,
+            whys,
+            unanswered=waiting.unanswered if "why" not in asked.without else 0,
+            written_by=f"kscope {version()}",
+            looks=looks,
+            inside=_traced(run, seq, followed, recording.base) if followed else None,
+        ),
     )
+
+
+def _traced(run: Run, seq: int, followed: Follow, base: int) -> tuple[Follow, TogetherTrace] | None:
+    """The run played again from event *base* to event *seq*, and what was followed in it."""
+    made: list[TogetherTrace] = []
+
+    def begin(engine: Cluster) -> None:
+        made.append(followed.trace(engine))
+
+    if seq == 0:
+        return None
+    with replay_refused():
+        engine_at_seq(run, seq=seq, start=base, begin=begin)
+    return followed, made[0]
 
 
 def _engine(run: Run, seq: int) -> Cluster:

@@ -44,6 +44,11 @@ export class Address {
     return new URLSearchParams(location.search).get(name) ?? "";
   }
 
+  /** The id of the place on the page that the address names, or "". */
+  get anchor() {
+    return location.hash.slice(1);
+  }
+
   /** Leave for another page. */
   open(href) {
     location.assign(href);
