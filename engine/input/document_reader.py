@@ -111,14 +111,8 @@ class DocumentReader:
             self._snapshot_configuration(spot, manifest.get(_CONFIGURATION), report)
         elif isinstance(kind, str) and is_list(kind, manifest):
             self._items(document, "items", spot, report, item_base(kind, manifest))
-        elif kind == "Scenario" and str(manifest.get("apiVersion")).startswith("kscope.dev/"):
-            self._scenario(manifest, (), report, recording=False)
-        elif is_collection(manifest):
-            self._collection(manifest, spot, report)
-        elif is_lesson(manifest):
-            self.lessons.document(manifest, spot.origin, report)
-        elif is_configuration(manifest):
-            self._configuration(manifest, (), spot.origin, report)
+        elif self._is_about_all(manifest, (), spot, report):
+            return
         elif version := _server_version(manifest):
             self.result.server_version = version
         elif why := foreign_reason(spot.file, manifest):
@@ -128,6 +122,20 @@ class DocumentReader:
             self._bare_list(cast("list[Any]", items), document, spot, report)
         else:
             self.collected.take(manifest, (), spot.origin, report, is_lenient=spot.is_found)
+
+    def _is_about_all(self, manifest: Manifest, path: Path, spot: Spot, report: Report) -> bool:
+        """Read a document that is no object of the cluster, alone or in a List; False for an object."""
+        if _is_header(manifest):
+            self._scenario(manifest, path, report, recording=False)
+        elif is_collection(manifest):
+            self._collection(manifest, spot, report)
+        elif is_lesson(manifest):
+            self.lessons.document(manifest, spot.origin, report)
+        elif is_configuration(manifest):
+            self._configuration(manifest, path, spot.origin, report)
+        else:
+            return False
+        return True
 
     def _configuration(
         self, manifest: Manifest, path: Path, origin: Origin, report: Report
@@ -191,7 +199,8 @@ class DocumentReader:
             for index, each in enumerate(cast("list[Any]", inner)):
                 self.item(each, (*path, "items", index), item_base(kind, found), spot, report)
             return
-        self.collected.take(item, path, spot.origin, report, is_lenient=spot.is_found)
+        if not self._is_about_all(found, path, spot, report):
+            self.collected.take(item, path, spot.origin, report, is_lenient=spot.is_found)
 
     def _scenario(self, raw: Manifest, path: Path, report: Report, *, recording: bool) -> None:
         if self.result.scenario is not None:
@@ -240,6 +249,12 @@ def _is_typed(item: Any, spot: Spot) -> bool:
         return False
     found = cast("Manifest", item)
     return not spot.is_found or ("apiVersion" in found and str(found["kind"]) not in DISCOVERY)
+
+
+def _is_header(manifest: Manifest) -> bool:
+    """Whether this is the header of a scenario."""
+    is_named = manifest.get("kind") == "Scenario"
+    return is_named and str(manifest.get("apiVersion")).startswith("kscope.dev/")
 
 
 def _server_version(manifest: Manifest) -> str:

@@ -232,8 +232,12 @@ class LoadResult:
 
     @property
     def served(self) -> str:
-        """What the API server said of its version: in a collection, or in what kubectl printed."""
-        return self.server_version or (self.collection.server_version if self.collection else "")
+        """What the API server said of its version: in a collection, or in what kubectl printed.
+
+        A scenario that was written down keeps it in its header.
+        """
+        read = self.server_version or (self.collection.server_version if self.collection else "")
+        return read or str((self.scenario or {}).get("served") or "")
 
     @property
     def aside_counts(self) -> dict[str, int]:

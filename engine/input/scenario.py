@@ -66,6 +66,7 @@ _SPEC_FIELDS = (
     "title",
     "question",
     "profile",
+    "served",
     "featureGates",
     "seed",
     "instant",
@@ -258,6 +259,7 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
         ("title", spec, spec_path),
         ("question", spec, spec_path),
         ("profile", spec, spec_path),
+        ("served", spec, spec_path),
     ):
         value = holder.get(name)
         if isinstance(value, str):
@@ -316,7 +318,7 @@ def parse_recording(raw: Manifest, report: Report) -> dict[str, Any]:
 
 
 def _check_length(name: str, value: str, path: Path, report: Report) -> None:
-    fault = text_fault(value, LONGEST_NAME) if name in ("name", "title") else None
+    fault = text_fault(value, LONGEST_NAME) if name in ("name", "title", "served") else None
     if fault is not None:
         report.add(path, value, fault)
 

@@ -37,6 +37,7 @@ def _header(scenario: Scenario) -> Manifest:
         "title": scenario.title,
         "question": scenario.question,
         "profile": scenario.profile,
+        "served": scenario.served,
         "featureGates": dict(scenario.feature_gates),
         "seed": scenario.seed,
         "instant": scenario.instant,
