@@ -38,6 +38,7 @@ from engine.kernel.view import State
 from engine.objects.objects import Manifest
 from engine.objects.outside import Outside
 from engine.objects.projection import attributes
+from engine.objects.scripts.reading import ignored, read_scripts
 from engine.scheduler.configuration.extenders import ExtenderCalls
 from engine.scheduler.configuration.scenario_schedulers import read_schedulers
 from engine.scheduler.cycle.attempt import SchedulingAttempt
@@ -128,6 +129,8 @@ class Cluster:
             latencies=self.latencies,
             version=version,
             outside=outside,
+            scripts=read_scripts(list(scenario.containers), ("containers",), ignored),
+            streams=self.streams,
         )
         watch_latency = self.latencies.draw("watch")
         workload_context = ControllerContext(

@@ -34,13 +34,16 @@ from engine.csi_sidecars.external_resizer import RESIZER, ExternalResizers
 from engine.kernel.latency import Latencies
 from engine.kernel.loop import EventLoop
 from engine.kernel.recorder import Recorder
+from engine.kernel.rng import Streams
 from engine.kernel.units import SECOND
 from engine.kernel.view import Attributes
+from engine.kubelet.container_rules import ContainerRules
 from engine.kubelet.context import KubeletContext
 from engine.kubelet.kubelets import Kubelets
 from engine.kubelet.volume_manager.state import VolumeManagerOptions
 from engine.objects.outside import Outside
 from engine.objects.pods.pod_resources import ResourceRules
+from engine.objects.scripts.script import Script
 from engine.storage.binding.binder import BinderRules
 from engine.storage.kubernetes_events import RecordedEvents, SpamFilter
 from engine.storage.migration import ALL_MIGRATED, IN_TREE, NO_MIGRATION
@@ -56,6 +59,11 @@ _RESYNC = 15 * SECOND
 
 class StorageVersion(Protocol):
     """What the storage components need to know of a version of Kubernetes."""
+
+    @property
+    def containers(self) -> ContainerRules:
+        """How the Events of kubelets about containers are worded."""
+        ...
 
     @property
     def storage(self) -> StorageRules:
@@ -91,7 +99,10 @@ class VolumeActors:
         version: StorageVersion,
         faults: DriverFaults | None = None,
         outside: Outside | None = None,
+        scripts: Sequence[Script] = (),
+        streams: Streams | None = None,
     ) -> None:
+        """*scripts* are what containers do by the scenario; what they draw comes from *streams*."""
         self._loop = loop
         self._outside = outside or Outside()
         self._store = store
@@ -118,7 +129,16 @@ class VolumeActors:
         )
         self.kubelets = Kubelets(
             KubeletContext(
-                loop, store, recorder, latencies, self._events(KUBELET), watch, self._outside
+                loop,
+                store,
+                recorder,
+                latencies,
+                self._events(KUBELET),
+                watch,
+                self._outside,
+                tuple(scripts),
+                streams or Streams(0),
+                version.containers,
             ),
             rules=version.resources,
             options=VolumeManagerOptions(

@@ -22,7 +22,9 @@ from engine.objects.documents import Path
 from engine.objects.kinds import NAMESPACED, entity_id, split_entity_id
 from engine.objects.openapi.fields import check_patch
 from engine.objects.outside import Outside
+from engine.objects.scripts.reading import read_scripts
 from engine.objects.values.durations import parse_duration
+from engine.objects.values.latencies import parse_latency
 from engine.objects.values.shown import shown
 
 Manifest = dict[str, Any]
@@ -76,6 +78,7 @@ _SPEC_FIELDS = (
     "steps",
     "schedulers",
     "budget",
+    "containers",
     *FIELDS,
     "expect",
 )
@@ -171,6 +174,8 @@ class Scenario:
     served: str = ""
     # How it is told: topic, tags, select, answer, proof; see header/telling.py. No run depends on it.
     told: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    # What containers do, as it is written; scripts/reading.py reads it.
+    containers: tuple[Manifest, ...] = ()
 
     @property
     def stands(self) -> bool:
@@ -224,6 +229,7 @@ class Scenario:
             **({"instant": self.instant} if self.instant else {}),
             **({"served": self.served} if self.served else {}),
             **({"told": dict(self.told)} if self.told else {}),
+            **({"containers": list(self.containers)} if self.containers else {}),
         }
 
     @classmethod
@@ -234,6 +240,7 @@ class Scenario:
         parts["schedulers"] = tuple(parts.get("schedulers", ()))
         parts["not_modelled"] = tuple(parts.get("not_modelled", ()))
         parts["outside"] = tuple(parts.get("outside", ()))
+        parts["containers"] = tuple(parts.get("containers", ()))
         parts["steps"] = tuple(Step(**step) for step in parts.get("steps", ()))
         parts["latencies"] = {
             name: Latency(**one) for name, one in parts.get("latencies", {}).items()
@@ -294,6 +301,10 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     header["schedulers"] = [
         _mapping(one, (*where, index), report) for index, one in enumerate(schedulers)
     ]
+    if spec.get("containers") is not None:
+        # They are kept as they are written, and read by who needs them.
+        read_scripts(spec["containers"], (*spec_path, "containers"), report.add)
+        header["containers"] = spec["containers"]
     # What is expected of a run is no part of it: only what was read has it.
     if "expect" in spec:
         header["expect"] = parse_expectations(spec["expect"], (*spec_path, "expect"), report)
@@ -630,26 +641,10 @@ def _latencies(raw: Any, path: Path, report: Report) -> dict[str, Any]:
 
 def _read_latency(value: Any, path: Path, report: Report) -> dict[str, Any]:
     try:
-        return _latency(value).to_dict()
+        return parse_latency(value).to_dict()
     except ValueError as error:
         report.add(path, value, said_by(error))
         return {}
-
-
-def _latency(value: Any) -> Latency:
-    if not isinstance(value, dict):
-        return Latency("fixed", parse_duration(value))
-    forms = cast("dict[str, Any]", value)
-    for shape in ("uniform", "normal"):
-        pair = forms.get(shape)
-        if isinstance(pair, list) and len(cast("list[Any]", pair)) == 2:
-            low, high = (parse_duration(one) for one in cast("list[Any]", pair))
-            if shape == "uniform" and high < low:
-                raise ValueError(say("uniform needs [low, high]"))
-            return Latency(shape, low, high)
-    raise ValueError(
-        say("expected a duration, {{uniform: [low, high]}} or {{normal: [mean, deviation]}}")
-    )
 
 
 def _instant(header: dict[str, Any], value: Any, path: Path, report: Report) -> None:

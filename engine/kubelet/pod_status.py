@@ -113,6 +113,16 @@ def finished_conditions(pod: Pod, now: str) -> list[Manifest]:
     ]
 
 
+def ended_status(pod: Pod, code: int, now: str) -> Manifest:
+    """What the status of *pod* says once all of its containers have ended with *code*."""
+    reason = "Error" if code else "Completed"
+    ended = {"terminated": {"exitCode": code, "finishedAt": now, "reason": reason}}
+    return {
+        "conditions": finished_conditions(pod, now),
+        "containerStatuses": container_statuses(pod, ended),
+    }
+
+
 def observed_failure(pod: Pod) -> str:
     """Why a container of the pod does not run, by the status that its files gave it; "" for none.
 

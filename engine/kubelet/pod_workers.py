@@ -6,18 +6,20 @@ Upstream: pkg/kubelet/kubelet.go (HandlePodAdditions, syncPod), pkg/kubelet/pod_
 from functools import partial
 from typing import Final
 
-from engine.input.scenario import parse_duration
 from engine.kernel.units import SECOND, nanoseconds_of, timestamp
+from engine.kubelet.containers.player import ContainerPlayer
 from engine.kubelet.context import KubeletContext
 from engine.kubelet.csi_node_updater import update_limits
 from engine.kubelet.device_preparation import DevicePreparation
+from engine.kubelet.networks import NodeNetworks
+from engine.kubelet.own_ends import exit_code, own_run, runs_for
 from engine.kubelet.pod_admission import NodeResources, Rejection
 from engine.kubelet.pod_status import (
     CONFIG_ERROR,
     SYNC_PERIOD,
     PodStatusWriter,
     container_statuses,
-    finished_conditions,
+    ended_status,
     observed_failure,
     running_conditions,
     told_failure,
@@ -31,17 +33,15 @@ from engine.objects.pods.pod_resources import ResourceRules, may_resize
 from engine.objects.unmodelled import KSCOPE, NOT_MODELLED_FACT, unmodelled_devices
 from engine.storage.ports import NORMAL, WARNING
 
-# How long the containers of a pod run before they end by themselves ("10s"), and with what code;
-# several codes ("1,0") are those of the pods of an indexed Job, the last for all further indexes.
-RUN_FOR_ANNOTATION: Final = "kscope.dev/run-for"
-# In place of a time: the containers run until their pod is deleted, or its deadline ends them.
-FOREVER: Final = "forever"
-EXIT_CODE_ANNOTATION: Final = "kscope.dev/exit-code"
 # Upstream: pkg/kubelet/errors.go, NetworkNotReadyErrorMsg.
 NETWORK_NOT_READY: Final = "network is not ready"
+# Upstream: pkg/kubelet/active_deadline.go.
+EXCEEDED: Final = {
+    "reason": "DeadlineExceeded",
+    "message": "Pod was active on the node longer than the specified deadline",
+}
 # Upstream: pkg/kubelet/volumemanager, VolumeAttachmentLimitExceededReason.
 OVER_LIMIT: Final = "VolumeAttachmentLimitExceeded"
-_INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
 
 
 class PodWorkers:
@@ -60,15 +60,15 @@ class PodWorkers:
         self._loop = context.loop
         self._rules = rules
         self._status = PodStatusWriter(context.loop, context.store)
+        usual_run = partial(own_run, context.latencies)
+        self._player = ContainerPlayer(context, self._status, self._containers_ended, usual_run)
         self.volumes = VolumeManagers(context, self, options)
         self.devices = DevicePreparation(context)
         # By uid of the pod, of all nodes; and by node.
         self.workers: dict[str, Worker] = {}
         self._by_node: dict[str, dict[str, Worker]] = {}
         self._resources: dict[str, NodeResources] = {}
-        # Why the network of a node is not ready; and the pods that could start but for it, by uid.
-        self._no_network: dict[str, str] = {}
-        self._need_network: dict[str, Worker] = {}
+        self._networks = NodeNetworks()
         # The uids of the pods of which no failure counts that their files show.
         self._healed: dict[str, None] = {}
         # What Events of the files tell of pods, by their keys.
@@ -94,6 +94,7 @@ class PodWorkers:
 
     def add_after_boot(self, pod: Pod, node: Node) -> None:
         """A pod of a machine that was off: its containers do not run any more."""
+        self._player.forget(pod.uid)
         worker = self._new_worker(pod)
         if pod.is_terminated:
             worker.stage = Stage.FINISHED
@@ -133,6 +134,7 @@ class PodWorkers:
         worker.die()
         self._release(worker)
         uid = worker.pod.uid
+        self._player.forget(uid)
         del self.workers[uid]
         del self._by_node[worker.node][uid]
         if pod.volumes:
@@ -144,8 +146,9 @@ class PodWorkers:
     def kubelet_stopped(self, node: str) -> None:
         """The kubelet of *node* ends: nothing it has begun is finished."""
         self._resizer.kubelet_stopped(node)
-        for worker in self._by_node.get(node, {}).values():
+        for uid, worker in self._by_node.get(node, {}).items():
             worker.die()
+            self._player.pause(uid)
 
     def take_workers(self, node: str) -> dict[str, Worker]:
         """The workers of *node*, by uid of the pod; from now on there are none."""
@@ -154,19 +157,15 @@ class PodWorkers:
         self._resizer.kubelet_stopped(node)
         for uid, worker in taken.items():
             worker.die()
+            self._player.pause(uid)
             del self.workers[uid]
         return taken
 
     def network_is(self, node: str, problem: str) -> None:
         """The network of *node* has a *problem*, or "": then the pods that wait for it start."""
-        if problem:
-            self._no_network[node] = problem
-        elif self._no_network.pop(node, ""):
-            for uid, worker in [*self._need_network.items()]:
-                if worker.node == node:
-                    del self._need_network[uid]
-                    if self.workers.get(uid) is worker and worker.stage is Stage.PREPARING:
-                        self._loop.tried(self._prepare, worker, key=worker.pod.key)
+        for worker in self._networks.set(node, problem):
+            if self.workers.get(worker.pod.uid) is worker and worker.stage is Stage.PREPARING:
+                self._loop.tried(self._prepare, worker, key=worker.pod.key)
 
     def heal(self, pod: Pod) -> None:
         """Play on as if the containers of *pod*, which its files show failing, were healthy."""
@@ -224,6 +223,8 @@ class PodWorkers:
 
     def _failure_of(self, pod: Pod) -> str:
         """Why the pod does not run, as its files say; "" where nothing does."""
+        if self._player.plays(pod):
+            return ""
         return observed_failure(pod) or told_failure(pod, self._told.get(pod.key))
 
     def _resources_of(self, node: str) -> NodeResources:
@@ -244,7 +245,10 @@ class PodWorkers:
         if worker.pod.volumes:
             self.volumes.adopt_pod(worker.pod, mounted=before is None)
         self._resizer.take_over(worker)
-        if not worker.failure and observed_failure(worker.pod):
+        if self._player.plays(worker.pod):
+            self._set_deadline(worker)
+            self._player.adopt(worker)
+        elif not worker.failure and observed_failure(worker.pod):
             self._started(worker)
         else:
             self._set_end(worker)
@@ -261,20 +265,17 @@ class PodWorkers:
             self._refuse(worker, refusal)
             return
         worker.holds = True
-        if self._lacks_network(worker):
-            message = f"{NETWORK_NOT_READY}: {self._no_network[worker.node]}"
+        if lack := self._networks.lack(worker):
+            message = f"{NETWORK_NOT_READY}: {lack}"
             self._context.emit(pod, WARNING, "NetworkNotReady", message)
         if pod.volumes:
             self.volumes.add_pod(pod)
         else:
             self._prepare(worker)
 
-    def _lacks_network(self, worker: Worker) -> bool:
-        return worker.node in self._no_network and not worker.pod.spec.get("hostNetwork")
-
     def _prepare(self, worker: Worker) -> None:
-        if self._lacks_network(worker):
-            self._need_network[worker.pod.uid] = worker
+        if self._networks.lack(worker):
+            self._networks.wait(worker)
         else:
             self.devices.prepare(worker, self._start)
 
@@ -291,6 +292,10 @@ class PodWorkers:
         missing = self.volumes.plugins.obstacles.missing_for_containers(worker.pod)
         if missing is not None:
             self._cannot_start(worker, missing)
+            return
+        if self._player.plays(worker.pod):
+            self._player.begin(worker)
+            self._set_deadline(worker)
             return
         worker.stage = Stage.STARTING
         draw = self._context.latencies.draw
@@ -319,12 +324,7 @@ class PodWorkers:
         self._set_end(worker)
 
     def _set_end(self, worker: Worker) -> None:
-        pod = worker.pod
-        run_for = _run_for(pod)
-        if worker.failure or pod.annotations.get(RUN_FOR_ANNOTATION) == FOREVER:
-            run_for = None
-        elif run_for is None and pod.spec.get("restartPolicy") == "Never":
-            run_for = self._context.latencies.draw("run") or None
+        run_for = None if worker.failure else runs_for(worker.pod, self._context.latencies)
         if run_for is not None:
             worker.timer = self._loop.call_after(run_for, self._finish, worker)
         self._set_deadline(worker)
@@ -339,7 +339,7 @@ class PodWorkers:
     # Ending
 
     def _finish(self, worker: Worker) -> None:
-        code = _exit_code(worker.pod)
+        code = exit_code(worker.pod)
         if code and worker.pod.spec.get("restartPolicy") == "OnFailure":
             # The container is started again and fails again, and so on: nothing changes.
             return
@@ -347,12 +347,12 @@ class PodWorkers:
         self._finished(worker, {"phase": phase}, code, f"Pod{phase}")
 
     def _exceed(self, worker: Worker) -> None:
-        # Upstream: pkg/kubelet/active_deadline.go.
-        reason = "DeadlineExceeded"
-        message = "Pod was active on the node longer than the specified deadline"
-        self._context.emit(worker.pod, NORMAL, reason, message)
-        status: Manifest = {"phase": "Failed", "reason": reason, "message": message}
-        self._finished(worker, status, 137, "PodFailed")
+        self._context.emit(worker.pod, NORMAL, **EXCEEDED)
+        self._finished(worker, {"phase": "Failed", **EXCEEDED}, 137, "PodFailed")
+
+    def _containers_ended(self, worker: Worker, phase: str, code: int) -> None:
+        """The containers of a scripted pod have all ended."""
+        self._finished(worker, {"phase": phase}, code, f"Pod{phase}")
 
     def _finished(self, worker: Worker, status: Manifest, code: int, event: str) -> None:
         worker.cancel_timers()
@@ -363,11 +363,10 @@ class PodWorkers:
             return
         worker.stage = Stage.FINISHED
         self._release(worker)
-        now = timestamp(self._loop.clock)
-        reason = "Error" if code else "Completed"
-        ended = {"terminated": {"exitCode": code, "finishedAt": now, "reason": reason}}
-        status["conditions"] = finished_conditions(worker.pod, now)
-        status["containerStatuses"] = container_statuses(worker.pod, ended)
+        if self._player.knows(worker.pod.uid):
+            status = self._player.final_status(worker, status["phase"]) | status
+        else:
+            status |= ended_status(worker.pod, code, timestamp(self._loop.clock))
         message = f"its containers ended with exit code {code}"
         self._status.write(worker, status, event, message)
         if worker.pod.volumes:
@@ -389,11 +388,15 @@ class PodWorkers:
             left = nanoseconds_of(pod.deletion_timestamp) - self._loop.clock
             # Pods that should have ended before are stopped again, as by a kubelet that has restarted.
             grace = left if 0 <= left < grace else grace
-        delay = min(self._context.latencies.draw("stop"), grace)
+        if self._player.knows(pod.uid):
+            delay = self._player.stop(worker, grace)
+        else:
+            delay = min(self._context.latencies.draw("stop"), grace)
         worker.timer = self._loop.call_after(delay, self._unmount, worker)
 
     def _unmount(self, worker: Worker) -> None:
         worker.timer = None
+        self._player.stopped(worker)
         if self.devices.unprepare(worker, self._unmount):
             worker.stage = Stage.STOPPING
             return
@@ -439,22 +442,13 @@ def _running_status(worker: Worker, now: str) -> Manifest:
     }
 
 
-def _run_for(pod: Pod) -> int | None:
-    """How long its containers run, in ns; None without a limit of their own, or where the text is not one."""
-    text = pod.annotations.get(RUN_FOR_ANNOTATION)
-    if not text or pod.spec.get("restartPolicy", "Always") == "Always":
-        return None
-    try:
-        return parse_duration(text)
-    except ValueError:
-        return None
+def _active_for(pod: Pod, clock: int) -> int:
+    """How long the pod has been active, in ns, which another kubelet may have noted.
 
-
-def _exit_code(pod: Pod) -> int:
-    codes = pod.annotations.get(EXIT_CODE_ANNOTATION, "0").split(",")
-    index = pod.annotations.get(_INDEX_ANNOTATION, "0")
-    text = codes[min(int(index), len(codes) - 1)] if index.isdecimal() else codes[0]
-    return int(text) if text.isdecimal() else 1
+    A start that is still to come is of another clock. Upstream: pastActiveDeadline().
+    """
+    started = pod.status.get("startTime")
+    return max(0, clock - nanoseconds_of(started)) if started else 0
 
 
 def _may_be_resized(old: ApiObject | None, new: Pod) -> bool:

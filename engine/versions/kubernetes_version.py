@@ -17,6 +17,7 @@ from engine.framework.rules.preemption import PreemptionRules
 from engine.framework.rules.queue import QueueRules
 from engine.framework.wording import Wording
 from engine.input.reading import ConfigurationError
+from engine.kubelet.container_rules import ContainerRules
 from engine.objects.pods.pod_resources import ResourceRules
 from engine.storage.binding.binder import BinderRules
 from engine.storage.rules import StorageRules
@@ -60,6 +61,7 @@ class KubernetesVersion:
     resources: ResourceRules = ResourceRules()
     admission: AdmissionRules = AdmissionRules()
     workloads: WorkloadRules = WorkloadRules()
+    containers: ContainerRules = ContainerRules()
     storage: StorageRules = StorageRules()
     controller: ControllerRules = ControllerRules()
     binder: BinderRules = BinderRules()

@@ -81,5 +81,6 @@ V1_16 = V1_11.but(
         "stabilizes_scaling": True,
         "counts_failed_metrics": True,
     },
+    containers={"created": "Created container {name}", "started": "Started container {name}"},
     binder={"only_changes": False},
 )

@@ -171,6 +171,10 @@ V1_34 = V1_20.but(
         "awaits_claim_deletion": True,
         "retries_ephemeral_claims": True,
     },
+    containers={
+        "created": "Created container: {name}",
+        "backing_off": "Back-off restarting failed container {name} in pod {pod}",
+    },
     storage={
         "migrates_in_tree": True,
         "recovers_attachments": True,

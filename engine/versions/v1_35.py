@@ -47,6 +47,7 @@ V1_35 = V1_34_9.but(
         "pods_leave_namespace_first": True,
         "capital_events": True,
     },
+    containers={"created": "Container created", "started": "Container started"},
     storage={
         "provisioners_hold_volumes": True,
         "expanding_event": ("Normal", "waiting for an external controller to expand this PVC"),

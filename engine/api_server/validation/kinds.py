@@ -21,6 +21,7 @@ from engine.api_server.validation.pods import (
     container_statuses,
     pod_template,
     preemption_policy,
+    scripted,
     taint_effect,
     tolerations,
 )
@@ -75,19 +76,21 @@ from engine.objects.openapi.findings import findings
 _secret = fields(("name", "namespace"), name=subdomain, namespace=dns_label)
 
 KINDS: Mapping[str, Rule] = {
-    "Pod": kind_fields(
-        ("spec",),
-        spec=POD_SPEC,
-        status=fields(
-            phase=text,
-            reason=text,
-            message=text,
-            nominatedNodeName=text,
-            startTime=timestamp,
-            conditions=conditions,
-            containerStatuses=container_statuses,
-            initContainerStatuses=container_statuses,
-        ),
+    "Pod": scripted(
+        kind_fields(
+            ("spec",),
+            spec=POD_SPEC,
+            status=fields(
+                phase=text,
+                reason=text,
+                message=text,
+                nominatedNodeName=text,
+                startTime=timestamp,
+                conditions=conditions,
+                containerStatuses=container_statuses,
+                initContainerStatuses=container_statuses,
+            ),
+        )
     ),
     "Node": kind_fields(
         spec=fields(

@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.api_server.validation.report import Report
 from engine.api_server.validation.rules import (
+    Rule,
     boolean,
     dns_label,
     driver_name,
@@ -31,6 +32,8 @@ from engine.api_server.validation.shared import (
 )
 from engine.api_server.validation.storage import CLAIM_SPEC, disk_sources
 from engine.objects.documents import Path
+from engine.objects.manifest_parts import section
+from engine.objects.scripts.reading import SCRIPT_ANNOTATION, read_annotation
 
 
 def _empty_or_label(value: Any, path: Path, report: Report) -> None:
@@ -168,4 +171,22 @@ POD_SPEC = fields(
 container_statuses = list_of(
     fields(name=text, restartCount=integer(), allocatedResources=quantities, resources=_resources)
 )
-pod_template = fields(("spec",), metadata=labels_and_annotations, spec=POD_SPEC)
+
+
+def scripted(rule: Rule) -> Rule:
+    """*rule*, and that of the annotation which says what the containers of a pod do."""
+
+    def check(value: Any, path: Path, report: Report) -> None:
+        before = len(report.problems)
+        rule(value, path, report)
+        if len(report.problems) > before:
+            return
+        text = section(value, "metadata", "annotations").get(SCRIPT_ANNOTATION)
+        if isinstance(text, str):
+            where = (*path, "metadata", "annotations", SCRIPT_ANNOTATION)
+            read_annotation(text, where, report.add)
+
+    return check
+
+
+pod_template = scripted(fields(("spec",), metadata=labels_and_annotations, spec=POD_SPEC))

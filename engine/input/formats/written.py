@@ -46,6 +46,7 @@ def _header(scenario: Scenario) -> Manifest:
         "budget": _budget(scenario.budget),
         "schedulers": list(scenario.schedulers),
         **scenario.told,
+        "containers": list(scenario.containers),
         "steps": [_step(each) for each in scenario.steps],
     }
     kept = {name: value for name, value in spec.items() if value not in ("", None, {}, [], 0)}

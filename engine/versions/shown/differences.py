@@ -21,6 +21,7 @@ from engine.framework.rules.preemption import PreemptionRules
 from engine.framework.rules.queue import QueueRules
 from engine.framework.wording import Wording
 from engine.kernel.units import MILLISECOND, SECOND
+from engine.kubelet.container_rules import ContainerRules
 from engine.objects.pods.pod_resources import ResourceRules
 from engine.storage.binding.binder import BinderRules
 from engine.storage.rules import StorageRules
@@ -43,6 +44,7 @@ _AREAS: Final[Mapping[str, tuple[str, type[Any]]]] = {
     "extenders": ("Extenders", ExtenderRules),
     "admission": ("Admission and evictions", AdmissionRules),
     "workloads": ("Workload controllers", WorkloadRules),
+    "containers": ("Containers", ContainerRules),
     "storage": ("Storage", StorageRules),
     "controller": ("PV controller", ControllerRules),
     "binder": ("Volume binder", BinderRules),

@@ -7,7 +7,8 @@ from typing import Final
 from engine.controllers.shared.manifests import part
 from engine.controllers.shared.pods import time_of
 from engine.kernel.units import SECOND
-from engine.objects.objects import Manifest, Pod
+from engine.objects.manifest_parts import items
+from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.conditions import ready_condition
 
 BACKOFF: Final = 10 * SECOND
@@ -43,6 +44,23 @@ def remaining_time(failures: int, last_failure: int, clock: int) -> int:
         return 0
     wait = min(BACKOFF << min(failures - 1, 10), MAX_BACKOFF)
     return max(0, last_failure + wait - clock)
+
+
+def past_limit_on_failure(job: ApiObject, pods: Sequence[Pod], limit: int) -> bool:
+    """Whether the containers of *pods* were started again as often as *limit* lets the job retry.
+
+    Upstream: pastBackoffLimitOnFailure().
+    """
+    if part(part(job.spec, "template"), "spec").get("restartPolicy") != "OnFailure":
+        return False
+    restarts = sum(
+        status.get("restartCount") or 0
+        for pod in pods
+        if pod.phase in ("Pending", "Running")
+        for field in ("initContainerStatuses", "containerStatuses")
+        for status in items(pod.status, field)
+    )
+    return restarts > 0 if limit == 0 else restarts >= limit
 
 
 def finished_at(pod: Pod) -> int:

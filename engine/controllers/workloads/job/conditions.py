@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engine.controllers.shared.pods import time_of
+from engine.controllers.workloads.job.backoff import past_limit_on_failure
 from engine.controllers.workloads.job.failure_policy import failing_message
 from engine.controllers.workloads.job.indexes import is_indexed, parse_indexes
 from engine.controllers.workloads.job.progress import JobProgress
@@ -77,7 +78,8 @@ def _failure(progress: JobProgress, clock: int) -> tuple[str, str]:
     message = failing_message(job, progress.pods)
     if message:
         return "PodFailurePolicy", message
-    if progress.failed > _backoff_limit(job):
+    limit = _backoff_limit(job)
+    if progress.failed > limit or past_limit_on_failure(job, progress.pods, limit):
         return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
     if deadline_left(job, clock) == 0:
         return "DeadlineExceeded", "Job was active longer than specified deadline"

@@ -10,6 +10,7 @@ from engine.controllers.shared.controller import (
     status_number,
 )
 from engine.controllers.shared.pods import is_active, time_of
+from engine.controllers.workloads.job.backoff import past_limit_on_failure
 from engine.controllers.workloads.job.base import (
     JobPods,
     labelled_template,
@@ -110,7 +111,7 @@ class CountingJobController(JobPods):
         refused: ApiError | None = None
         conditions: list[Manifest] = list(job.status.get("conditions") or ())
         started: str = job.status.get("startTime") or timestamp(self._loop.clock)
-        why = self._failure(job, failed, running)
+        why = self._failure(job, pods, failed, running)
         finished = ""
         if why is not None:
             running, failed = 0, failed + len(active)
@@ -164,8 +165,7 @@ class CountingJobController(JobPods):
 
     def _is_hopeless(self, job: ApiObject, failed: int, active: int) -> bool:
         """Whether more has failed than the job may retry."""
-        limit = job.spec.get("backoffLimit")
-        limit = BACKOFF_LIMIT if limit is None else limit
+        limit = _backoff_limit(job)
         if self._rules.job_waits_first:
             return failed > limit
         # Syncs are counted that saw new failures, not pods; and only when fewer run than should.
@@ -173,9 +173,12 @@ class CountingJobController(JobPods):
         fewer = active != parallelism_of(job)
         return newly_failed and fewer and self._later.requeues(job.key) + 1 > limit
 
-    def _failure(self, job: ApiObject, failed: int, active: int) -> tuple[str, str] | None:
+    def _failure(
+        self, job: ApiObject, pods: list[Pod], failed: int, active: int
+    ) -> tuple[str, str] | None:
         """(reason, message) when the job has failed for good."""
-        if self._is_hopeless(job, failed, active):
+        is_hopeless = self._is_hopeless(job, failed, active)
+        if is_hopeless or past_limit_on_failure(job, pods, _backoff_limit(job)):
             return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
         deadline = job.spec.get("activeDeadlineSeconds")
         started = job.status.get("startTime")
@@ -232,6 +235,11 @@ class CountingJobController(JobPods):
         now = timestamp(self._loop.clock)
         made = {"type": kind, "status": "True", "lastProbeTime": now, "lastTransitionTime": now}
         return {**made, "reason": reason, "message": message} if reason else made
+
+
+def _backoff_limit(job: ApiObject) -> int:
+    limit = job.spec.get("backoffLimit")
+    return BACKOFF_LIMIT if limit is None else limit
 
 
 def _template(job: ApiObject) -> Manifest:

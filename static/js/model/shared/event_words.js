@@ -55,6 +55,7 @@ const TEXTS = {
   PodBound: gettext("it is bound to its node"),
   PodConditionUpdated: gettext("its conditions say how the attempt ended"),
   PodConfirmed: gettext("the scheduler sees it on its node"),
+  PodContainersChanged: gettext("its containers have changed"),
   PodDequeued: gettext("it left the queue"),
   PodDisrupted: gettext("its condition says that it is going to be disrupted"),
   PodDisruptionBudgetUsed: gettext("the budget allows one disruption less"),

@@ -1,0 +1,24 @@
+"""How the Events of kubelets about containers differ from version to version, as data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerRules:
+    """What one version says of containers that follow a script. By default, as in the oldest one.
+
+    Patterns have the places {name}, of the container, and {pod}, which is its name and uid.
+    """
+
+    created: str = "Created container"
+    """The Event Created of a container."""
+    started: str = "Started container"
+    """The Event Started of a container."""
+    backing_off: str = "Back-off restarting failed container"
+    """The Event BackOff of a container."""
+
+    def of_start(self, name: str) -> Iterator[tuple[str, str]]:
+        """The Events, as (reason, message), of a container that is started."""
+        yield "Created", self.created.format(name=name)
+        yield "Started", self.started.format(name=name)

@@ -1,0 +1,70 @@
+"""Which entry a container follows: the first that is about it, its pod's own before the scenario's."""
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+from engine.objects.manifest_parts import items
+from engine.objects.objects import Manifest, Pod
+from engine.objects.scripts.reading import SCRIPT_ANNOTATION, ignored, read_annotation
+from engine.objects.scripts.script import SILENT, Script
+
+# In the place of an entry's number: no entry is about the container.
+NO_ENTRY: Final = -1
+_INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
+
+
+class Part(NamedTuple):
+    """What a container does, and the number of the entry that says so, or NO_ENTRY."""
+
+    entry: int
+    script: Script
+
+
+def scripts_for(pod: Pod, scenario: Sequence[Script]) -> list[Script]:
+    """The entries that may be about containers of *pod*, in order: an entry's number is its place."""
+    text = pod.annotations.get(SCRIPT_ANNOTATION)
+    own = read_annotation(text, (), ignored) if text else ()
+    return [*own, *scenario]
+
+
+def entries_about(pod: Pod, container: Manifest, entries: Sequence[Script]) -> Iterator[int]:
+    """The numbers of the entries that are about a container of *pod*, in order."""
+    for place, script in enumerate(entries):
+        if _is_about_pod(script, pod) and _is_about(script, container):
+            yield place
+
+
+def part_of(entry: int, entries: Sequence[Script]) -> Part:
+    """The part with that number; a silent one where there is none (any more)."""
+    return Part(entry, entries[entry]) if 0 <= entry < len(entries) else Part(NO_ENTRY, SILENT)
+
+
+def all_containers(pod: Pod) -> Iterator[Manifest]:
+    """The containers of its spec, in the order in which they start."""
+    yield from items(pod.spec, "initContainers")
+    yield from items(pod.spec, "containers")
+
+
+def completion_index(pod: Pod) -> int:
+    """Its index in an Indexed Job; 0 without one."""
+    text = pod.annotations.get(_INDEX_ANNOTATION, "0")
+    return int(text) if text.isdecimal() else 0
+
+
+def _is_about_pod(script: Script, pod: Pod) -> bool:
+    if any(pod.labels.get(name) != value for name, value in script.labels):
+        return False
+    if script.indexes and (
+        _INDEX_ANNOTATION not in pod.annotations or completion_index(pod) not in script.indexes
+    ):
+        return False
+    name = pod.key if "/" in script.pod else pod.name
+    return not script.pod or fnmatchcase(name, script.pod)
+
+
+def _is_about(script: Script, container: Manifest) -> bool:
+    return all(
+        not pattern or fnmatchcase(str(container.get(name) or ""), pattern)
+        for name, pattern in (("name", script.container), ("image", script.image))
+    )

@@ -1,0 +1,1 @@
+"""Containers that follow a script: restarts, probes, Jobs, rollouts."""
