@@ -442,15 +442,6 @@ def _running_status(worker: Worker, now: str) -> Manifest:
     }
 
 
-def _active_for(pod: Pod, clock: int) -> int:
-    """How long the pod has been active, in ns, which another kubelet may have noted.
-
-    A start that is still to come is of another clock. Upstream: pastActiveDeadline().
-    """
-    started = pod.status.get("startTime")
-    return max(0, clock - nanoseconds_of(started)) if started else 0
-
-
 def _may_be_resized(old: ApiObject | None, new: Pod) -> bool:
     """Whether the pod may take more or less of its node than it did before."""
     return not isinstance(old, Pod) or old.template is not new.template or may_resize(new.status)

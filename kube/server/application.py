@@ -26,6 +26,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_worker
 from kscope.runs.served.links import DATABASE_ERRORS, SnapshotLinks
 from kscope.runs.served.runs import Run
+from kscope.runs.served.scripts import scripts_of_run
 from kscope.runs.stream.stream_room import CONNECTIONS
 from kscope.runs.stream.watching import open_sockets, watcher_of
 from kscope.runs.web.bodies import MOST, SHORT_BYTES
@@ -34,6 +35,8 @@ from kube.addresses import Address, address_of, moment_of, target_of
 from kube.forms import form_of
 from kube.server import reviews
 from kube.server.answers import JSON, answered, refused, without_values
+from kube.server.containers.commands import CommandResponse, command_response
+from kube.server.containers.logs import Seen, asks_to_follow, log_answer, pod_seen
 from kube.server.handover import Handover
 from kube.server.objects.hosts import KnownHosts
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
@@ -124,6 +127,9 @@ class Server:
         async with AsyncExitStack() as stack:
             try:
                 response = await self._response(request, address, stack, Handover("watch"))
+                if isinstance(response, CommandResponse):
+                    await response.run(socket)
+                    return
                 if not isinstance(response, StreamingResponse):
                     raise bad_request("only watches are served over a WebSocket")
             except ApiError as error:
@@ -199,7 +205,7 @@ class Server:
             return (
                 _stream(_watcher(read, Watch.of(read)).of_past(instant))
                 if is_watched
-                else await _read(read, instant)
+                else await _read(read, instant, run)
             )
         if is_watched:
             stack.enter_context(_counted(visitor, request))
@@ -211,7 +217,23 @@ class Server:
         if target.is_collection:
             await stack.enter_async_context(self._lists.hold(request_key(request.scope)))
         instant = await stack.enter_async_context(now(self._links, run.pk))
-        return await _read(read, instant)
+        if target.subresource == "log" and asks_to_follow(read.request.query_params):
+            return await self._followed(read, instant, run)
+        return await _read(read, instant, run)
+
+    async def _followed(self, read: Read, instant: Instant, run: Run) -> Response:
+        """A log that goes on while the run does."""
+
+        async def look() -> Seen | None:
+            with suppress(*DATABASE_ERRORS, ApiError):
+                async with now(self._links, run.pk) as later:
+                    return await pod_seen(read, later)
+            return None
+
+        scripts = await scripts_of_run(run.pk)
+        return await log_answer(
+            await pod_seen(read, instant), read.request.query_params, scripts, look
+        )
 
     async def _begun(
         self, read: Read, feed: Feed, has_listed: Callable[[], Awaitable[None]]
@@ -285,7 +307,7 @@ async def _waits_for_worker(run: Run) -> bool:
     return await database_sync_to_async(run_worker)(run) == leases.WAITING
 
 
-async def _read(read: Read, instant: Instant) -> Response:
+async def _read(read: Read, instant: Instant, run: Run) -> Response:
     if read.target.is_collection:
         return await list_read(read, instant)
     match read.target.subresource:
@@ -293,8 +315,12 @@ async def _read(read: Read, instant: Instant) -> Response:
             return await object_read(read, instant)
         case "scale":
             return answered(scale_of(await found_object(read, instant)))
-        case "log":
-            return PlainTextResponse("This is a simulation: containers run no processes.\n")
+        case "log" | "exec" as what:
+            seen, scripts = await pod_seen(read, instant), await scripts_of_run(run.pk)
+            query = read.request.query_params
+            if what == "exec":
+                return command_response(seen.pod, query, scripts)
+            return await log_answer(seen, query, scripts, None)
         case part if part in REFUSED_PARTS:
             raise method_not_allowed(REFUSED_PARTS[part])
         case _:

@@ -17,6 +17,7 @@ KINDS = {
     "lines": ["Node", "Node"],
     "snapshot": ["Node"],
     "generated": ["Pod"],
+    "containers": [],
     "watch": ["Node"],
     "perf": ["Node"] * 5,
 }

@@ -10,7 +10,6 @@ from engine.kubelet.containers.state import (
     Container,
     Role,
     State,
-    entry_of_identity,
     roles_of,
 )
 from engine.objects.manifest_parts import items, section
@@ -20,6 +19,7 @@ from engine.objects.scripts.matching import (
     Part,
     all_containers,
     entries_about,
+    entry_of_identity,
     part_of,
     scripts_for,
 )

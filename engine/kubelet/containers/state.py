@@ -6,13 +6,12 @@ waiting ──▶ creating ──▶ running ──▶ terminated ──▶ crea
 
 from collections.abc import Iterator
 from enum import Enum
-from hashlib import sha256
 
 from engine.kernel.loop import Timer
 from engine.kubelet.containers.probe import Probe
 from engine.objects.manifest_parts import items
 from engine.objects.objects import Manifest, Pod
-from engine.objects.scripts.matching import Part
+from engine.objects.scripts.matching import Part, container_identity
 from engine.objects.scripts.script import ContainerRun
 
 
@@ -113,21 +112,8 @@ class Container:
             probe.cancel()
 
     def identity(self, uid: str) -> str:
-        """The id of its run as a runtime names it; the last digits are the entry of its script."""
-        text = sha256(f"{uid}/{self.name}/{self.restarts}".encode()).hexdigest()
-        return f"containerd://{text[:_DIGITS]}{self.part.entry + 1:08x}"
-
-
-_DIGITS = 56
-
-
-def entry_of_identity(identity: str) -> int:
-    """The number of the entry that the container with this id follows; -1 for none."""
-    last = identity[-8:]
-    try:
-        return int(last, 16) - 1
-    except ValueError:
-        return -1
+        """The id of its run as a runtime names it, in the pod with this *uid*."""
+        return container_identity(f"{uid}/{self.name}/{self.restarts}", self.part.entry)
 
 
 class PodContainers:

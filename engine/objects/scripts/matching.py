@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 from engine.objects.manifest_parts import items
@@ -11,6 +12,9 @@ from engine.objects.scripts.script import SILENT, Script
 
 # In the place of an entry's number: no entry is about the container.
 NO_ENTRY: Final = -1
+_RUNTIME: Final = "containerd://"
+# Digits of a container id: of what it is made of, and of the entry.
+_DIGITS: Final = 56
 _INDEX_ANNOTATION: Final = "batch.kubernetes.io/job-completion-index"
 
 
@@ -38,6 +42,23 @@ def entries_about(pod: Pod, container: Manifest, entries: Sequence[Script]) -> I
 def part_of(entry: int, entries: Sequence[Script]) -> Part:
     """The part with that number; a silent one where there is none (any more)."""
     return Part(entry, entries[entry]) if 0 <= entry < len(entries) else Part(NO_ENTRY, SILENT)
+
+
+def container_identity(made_of: str, entry: int) -> str:
+    """The id of a container as a runtime names it; its last digits are the *entry* it follows.
+
+    Which of several entries a container follows can depend on what was before: see Script.times.
+    """
+    return f"{_RUNTIME}{sha256(made_of.encode()).hexdigest()[:_DIGITS]}{entry + 1:08x}"
+
+
+def entry_of_identity(identity: str) -> int:
+    """The entry that the container with this id follows, or NO_ENTRY."""
+    digits = identity.removeprefix(_RUNTIME)[_DIGITS:]
+    try:
+        return int(digits, 16) - 1
+    except ValueError:
+        return NO_ENTRY
 
 
 def all_containers(pod: Pod) -> Iterator[Manifest]:

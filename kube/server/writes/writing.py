@@ -4,20 +4,21 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
+from engine.objects.objects import Pod
+from kscope.runs.served.scripts import scripts_of_run
 from kube.addresses import Target
+from kube.server.containers.commands import NO_PROCESSES, command_response, refused_upgrade
 from kube.server.writes.changing import Changer
 from kube.server.writes.creating import Creator
 from kube.server.writes.deleting import Deleter
 from kube.server.writes.run_objects import RunObjects
-from kube.status import method_not_allowed
+from kube.status import method_not_allowed, not_found
 
-_NO_PROCESSES = "simulated containers run no processes"
 # By the part of an object, why it is not served.
 REFUSED_PARTS = {
-    "attach": _NO_PROCESSES,
-    "ephemeralcontainers": _NO_PROCESSES,
-    "exec": _NO_PROCESSES,
-    "portforward": _NO_PROCESSES,
+    "attach": NO_PROCESSES,
+    "ephemeralcontainers": NO_PROCESSES,
+    "portforward": NO_PROCESSES,
     "token": "a run issues no tokens; a client of it needs none",
 }
 
@@ -30,6 +31,8 @@ class Writer:
 
     async def answer(self, target: Target) -> Response:
         """Do what the request says. Raises ApiError."""
+        if target.subresource == "exec":
+            return await self._refused_command(target)
         refused = REFUSED_PARTS.get(target.subresource)
         if refused:
             raise method_not_allowed(refused)
@@ -54,3 +57,15 @@ class Writer:
                 raise method_not_allowed(
                     "the server does not allow this method on the requested resource"
                 )
+
+    async def _refused_command(self, target: Target) -> Response:
+        """Why a command is not answered to a POST, by which clients ask for SPDY. Raises ApiError."""
+        objects = self.objects
+        found = await objects.now.find(
+            objects.run.pk, target.resource, target.namespace, target.name
+        )
+        if found is None:
+            raise not_found(target.resource, target.name)
+        query, scripts = objects.request.query_params, await scripts_of_run(objects.run.pk)
+        plain = command_response(Pod(found.manifest), query, scripts)
+        return refused_upgrade(objects.request) if "upgrade" in objects.request.headers else plain

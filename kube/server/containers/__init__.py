@@ -1,0 +1,1 @@
+"""Answers of containers, from the script that they follow: logs and exec."""

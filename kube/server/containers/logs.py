@@ -1,0 +1,222 @@
+"""What containers have printed, by their script.
+
+Upstream: pkg/kubelet/kubelet_pods.go, validateContainerLogStatus(); pkg/kubelet/kuberuntime/logs.
+"""
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+
+from engine.kernel.units import SECOND, nanoseconds_of, timestamp
+from engine.objects.objects import Pod
+from engine.objects.scripts.output import Printed, printed_lines
+from engine.objects.scripts.script import Script
+from kube.resources import PODS
+from kube.server.containers.found import FoundContainer, container_named, time_of
+from kube.server.objects.instants import Instant
+from kube.server.reading import Read, found_object
+from kube.status import ApiError, bad_request, invalid
+
+# A pod about which no entry says anything.
+_SIMULATION: Final = "This is a simulation: containers run no processes.\n"
+_INTEGER: Final = re.compile(r"[+-]?\d{1,18}")
+# Lines that are kept of what was printed; a container may print for years.
+_MOST_LINES: Final = 50_000
+_LOOK_AGAIN: Final = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """The parameters of a request. Upstream: core/v1, PodLogOptions."""
+
+    container: str = ""
+    follow: bool = False
+    previous: bool = False
+    timestamps: bool = False
+    since_seconds: int | None = None
+    since: int | None = None
+    tail: int | None = None
+    limit: int | None = None
+
+    @classmethod
+    def of(cls, query: Mapping[str, str], name: str) -> "LogOptions":
+        """Those of the pod *name*. Raises ApiError. Upstream: ValidatePodLogOptions()."""
+        options = cls(
+            query.get("container", ""),
+            _flag(query, "follow"),
+            _flag(query, "previous"),
+            _flag(query, "timestamps"),
+            _integer(query, "sinceSeconds"),
+            _time(query),
+            _integer(query, "tailLines"),
+            _integer(query, "limitBytes"),
+        )
+        faults = [
+            ("FieldValueInvalid", f"Invalid value: {value}: must be greater than {least}", field)
+            for field, value, lowest, least in (
+                ("tailLines", options.tail, 0, "or equal to 0"),
+                ("sinceSeconds", options.since_seconds, 1, "0"),
+                ("limitBytes", options.limit, 1, "0"),
+            )
+            if value is not None and value < lowest
+        ]
+        if faults:
+            raise invalid(PODS, name, faults, "PodLogOptions")
+        return options
+
+
+def _flag(query: Mapping[str, str], name: str) -> bool:
+    # Upstream: runtime/conversion.go, Convert_Slice_string_To_bool().
+    return name in query and query[name].lower() not in ("false", "0")
+
+
+def _integer(query: Mapping[str, str], name: str) -> int | None:
+    text = query.get(name)
+    if not text:
+        return None
+    if not _INTEGER.fullmatch(text):
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+def _time(query: Mapping[str, str]) -> int | None:
+    text = query.get("sinceTime")
+    if not text:
+        return None
+    try:
+        return nanoseconds_of(text)
+    except ValueError:
+        raise bad_request(f'parsing time "{text}" as RFC 3339') from None
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """The run of a container that is asked for: from when to when, in ns since EPOCH, and its script."""
+
+    script: Script
+    started: int
+    # None: it runs still.
+    ended: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A pod, and what clocks show when it is so, in ns since EPOCH."""
+
+    pod: Pod
+    clock: int
+
+
+# Looks at the pod again; None once it is gone.
+Look = Callable[[], Awaitable[Seen | None]]
+
+
+async def pod_seen(read: Read, instant: Instant) -> Seen:
+    """The pod that *read* is about. Raises ApiError when there is none."""
+    pod = Pod(await found_object(read, instant))
+    return Seen(pod, instant.at + read.ahead + read.shift * SECOND)
+
+
+def asks_to_follow(query: Mapping[str, str]) -> bool:
+    """Whether a client wants to hear how the log goes on."""
+    return _flag(query, "follow")
+
+
+async def log_answer(
+    seen: Seen, query: Mapping[str, str], scenario: Sequence[Script], look: Look | None
+) -> Response:
+    """The log of a container; *look* is for a client that follows it. Raises ApiError."""
+    options = LogOptions.of(query, seen.pod.name)
+    found = container_named(seen.pod, options.container, scenario)
+    if found.script is None:
+        return PlainTextResponse(_SIMULATION)
+    if not seen.pod.node_name:
+        # Upstream: an empty location gives an empty log.
+        return PlainTextResponse("")
+    logged = _logged(found, seen.pod, previous=options.previous)
+    since = _since(options, seen.clock)
+    lines: Iterable[Printed] = _until_now(logged, since, seen.clock)
+    if options.tail is not None:
+        lines = deque(lines, min(options.tail, _MOST_LINES))
+    text = _text(lines, options)
+    if not options.follow or options.previous or look is None or logged.ended is not None:
+        return PlainTextResponse(text)
+    follows = _followed(text, seen, found.name, options, scenario, look)
+    headers = {"X-Accel-Buffering": "no"}
+    return StreamingResponse(follows, headers=headers, media_type="text/plain")
+
+
+def _logged(found: FoundContainer, pod: Pod, *, previous: bool) -> Logged:
+    assert found.script is not None, "no entry is about the pod"
+    state, told = found.state
+    last = (found.status.get("lastState") or {}).get("terminated")
+    where = f'container "{found.name}" in pod "{pod.name}"'
+    if previous:
+        if not last:
+            raise bad_request(f"previous terminated {where} not found")
+        return Logged(found.script, time_of(last, "startedAt"), time_of(last, "finishedAt"))
+    if state == "running":
+        return Logged(found.script, time_of(told, "startedAt"), None)
+    ended = told if state == "terminated" else last
+    if ended:
+        return Logged(found.script, time_of(ended, "startedAt"), time_of(ended, "finishedAt"))
+    raise bad_request(f"{where} is waiting to start: {told.get('reason') or 'ContainerCreating'}")
+
+
+def _since(options: LogOptions, clock: int) -> int:
+    if options.since_seconds is not None:
+        return clock - options.since_seconds * SECOND
+    return options.since or 0
+
+
+def _until_now(logged: Logged, since: int, clock: int) -> Iterable[Printed]:
+    """The newest lines, at most so many. What is printed in the second of its end is there."""
+    until = clock + 1 if logged.ended is None else logged.ended + 1
+    lines = printed_lines(logged.script, logged.started, since, min(until, clock + 1))
+    return deque(lines, _MOST_LINES)
+
+
+def _text(lines: Iterable[Printed], options: LogOptions) -> str:
+    text = "".join(
+        f"{_stamp(line.at)} {line.text}\n" if options.timestamps else f"{line.text}\n"
+        for line in lines
+    )
+    if options.limit is None:
+        return text
+    return text.encode()[: options.limit].decode(errors="ignore")
+
+
+def _stamp(clock: int) -> str:
+    """RFC 3339 with nine digits. Upstream: kubelet/types, RFC3339NanoFixed."""
+    return f"{timestamp(clock).removesuffix('Z')}.{clock % SECOND:09d}Z"
+
+
+async def _followed(
+    begun: str, seen: Seen, name: str, options: LogOptions, scenario: Sequence[Script], look: Look
+) -> AsyncIterator[bytes]:
+    """The log as it goes on, until the container ends or its pod is gone."""
+    yield begun.encode()
+    clock = seen.clock
+    while True:
+        await asyncio.sleep(_LOOK_AGAIN)
+        now = await look()
+        if now is None:
+            return
+        logged: Logged | None = None
+        with suppress(ApiError):
+            found = container_named(now.pod, name, scenario)
+            logged = _logged(found, now.pod, previous=False)
+        if logged is None:
+            return
+        text = _text(_until_now(logged, clock + 1, now.clock), options)
+        if text:
+            yield text.encode()
+        if logged.ended is not None:
+            return
+        clock = now.clock
