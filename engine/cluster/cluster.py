@@ -143,7 +143,9 @@ class Cluster:
             watch_latency=watch_latency,
             latencies=self.latencies,
         )
-        self.workloads = WorkloadActors(workload_context, self.recorder)
+        self.workloads = WorkloadActors(
+            workload_context, self.recorder, scenario.external_controllers
+        )
         around = Surroundings(
             loop=self.loop,
             store=self.store,

@@ -1,6 +1,6 @@
 """The workload controllers of a cluster. They communicate only through the store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
@@ -38,7 +38,10 @@ _Controller = TypeVar("_Controller", bound=Controller)
 class WorkloadActors:
     """Creates and restarts the controllers that create, replace or delete pods."""
 
-    def __init__(self, context: ControllerContext, recorder: Recorder) -> None:
+    def __init__(
+        self, context: ControllerContext, recorder: Recorder, external: Iterable[str] = ()
+    ) -> None:
+        """*external* are the names, of EXTERNAL, of controllers that a client runs in their place."""
         self._context = context
         self._recorder = recorder
         self.namespaces = self._new(NamespaceController)
@@ -94,6 +97,9 @@ class WorkloadActors:
         )
         # The listers of each controller; all have the same ones until one is restarted.
         self._listers_of = dict.fromkeys(_ATTRIBUTES, context.listers)
+        self._external = [each for name in external if self.has(each := EXTERNAL[name])]
+        for author in self._external:
+            self.end(author)
 
     def _events(self, component: str) -> RecordedEvents:
         return RecordedEvents(self._recorder, component, self._context.loop, self._context.store)
@@ -109,7 +115,7 @@ class WorkloadActors:
         """Restart the controllers that write as *authors*, together in a new process."""
         context = self._context
         listers = WorkloadListers(context.store, context.watch_latency)
-        for author in authors:
+        for author in (one for one in authors if one not in self._external):
             attribute, before = _ATTRIBUTES[author], self._listers_of[author]
             old: Any = getattr(self, attribute)
             process.end(old, context.loop, context.store, before)
@@ -147,9 +153,29 @@ class WorkloadActors:
         self.pod_gc.ticker.start_from(origin)
         self.disruption.start_periods_from(origin)
         self.node_lifecycle.ticker.start_from(origin)
-        if isinstance(self.cron_jobs, PollingCronJobController):
-            self.cron_jobs.ticker.start_from(origin)
+        cron_jobs = self.cron_jobs
+        if (
+            isinstance(cron_jobs, PollingCronJobController)
+            and cron_jobs.AUTHOR not in self._external
+        ):
+            cron_jobs.ticker.start_from(origin)
 
+
+EXTERNAL: Final[Mapping[str, str]] = {
+    "cronjob": WatchingCronJobController.AUTHOR,
+    "daemonset": DaemonSetController.AUTHOR,
+    "deployment": DeploymentController.AUTHOR,
+    "ephemeral-volume": EphemeralVolumeController.AUTHOR,
+    "job": TrackingJobController.AUTHOR,
+    "namespace": NamespaceController.AUTHOR,
+    "replicaset": ReplicaSetController.AUTHOR,
+    "replicationcontroller": ReplicationManager.AUTHOR,
+    "resourceclaim": ResourceClaimController.AUTHOR,
+    "resourcequota": ResourceQuotaController.AUTHOR,
+    "statefulset": StatefulSetController.AUTHOR,
+    "ttl-after-finished": TTLAfterFinishedController.AUTHOR,
+}
+"""What a client can run in the place of a run (header.external): the author of its writes."""
 
 _ATTRIBUTES: Final[Mapping[str, str]] = {
     NamespaceController.AUTHOR: "namespaces",

@@ -13,6 +13,7 @@ from engine.api_server.store.faults import check as check_fault
 from engine.api_server.validation.report import LONGEST_ENTITY, Report, text_fault
 from engine.input.budget import parse_budget
 from engine.input.header.expectations import parse_expectations
+from engine.input.header.external import parse_external
 from engine.input.header.telling import FIELDS, parse_telling
 from engine.input.instants import is_time
 from engine.kernel.latency import DEFAULT_LATENCIES, Latency
@@ -79,6 +80,7 @@ _SPEC_FIELDS = (
     "schedulers",
     "budget",
     "containers",
+    "externalControllers",
     *FIELDS,
     "expect",
 )
@@ -162,6 +164,8 @@ class Scenario:
     schedulers: tuple[Manifest, ...] = ()
     # A client of the Kubernetes API decides in the place of default-scheduler, or else of the first.
     external_scheduler: bool = False
+    # Controllers that a client of the Kubernetes API runs: see header.external.
+    external_controllers: tuple[str, ...] = ()
     # What a real cluster would do with the files and a run does not: see unmodelled.LeftOut.
     not_modelled: tuple[Manifest, ...] = ()
     # Objects of the files that a run does not hold, but that decide what drivers can do: see Outside.
@@ -226,6 +230,11 @@ class Scenario:
             **({"budget": dict(self.budget)} if self.budget else {}),
             **({"feature_gates": dict(self.feature_gates)} if self.feature_gates else {}),
             **({"external_scheduler": True} if self.external_scheduler else {}),
+            **(
+                {"external_controllers": list(self.external_controllers)}
+                if self.external_controllers
+                else {}
+            ),
             **({"instant": self.instant} if self.instant else {}),
             **({"served": self.served} if self.served else {}),
             **({"told": dict(self.told)} if self.told else {}),
@@ -240,6 +249,7 @@ class Scenario:
         parts["schedulers"] = tuple(parts.get("schedulers", ()))
         parts["not_modelled"] = tuple(parts.get("not_modelled", ()))
         parts["outside"] = tuple(parts.get("outside", ()))
+        parts["external_controllers"] = tuple(parts.get("external_controllers", ()))
         parts["containers"] = tuple(parts.get("containers", ()))
         parts["steps"] = tuple(Step(**step) for step in parts.get("steps", ()))
         parts["latencies"] = {
@@ -301,6 +311,11 @@ def parse_header(raw: Manifest, path: Path, report: Report) -> dict[str, Any]:
     header["schedulers"] = [
         _mapping(one, (*where, index), report) for index, one in enumerate(schedulers)
     ]
+    external = parse_external(
+        spec.get("externalControllers"), (*spec_path, "externalControllers"), report
+    )
+    if external:
+        header["external_controllers"] = external
     if spec.get("containers") is not None:
         # They are kept as they are written, and read by who needs them.
         read_scripts(spec["containers"], (*spec_path, "containers"), report.add)

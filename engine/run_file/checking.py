@@ -10,12 +10,14 @@ from engine.cluster.commands import Command
 from engine.input.budget import MOST, PARTS, Budget
 from engine.input.cleaning import clean
 from engine.input.collected import check as check_manifest
+from engine.input.header.external import parse_external
 from engine.input.header.telling import parse_telling
 from engine.input.instants import is_time
 from engine.input.scenario import LONGEST_NAME, SEEDS, STEP_VERBS, Scenario, Step
 from engine.kernel.errors import ApiError
 from engine.kernel.latency import DEFAULT_LATENCIES
 from engine.objects.documents import Path, show_path
+from engine.objects.scripts.reading import read_scripts
 from engine.objects.values.shown import shown
 from engine.run_file.contents import Choices, End, Manifest, Recorded, RunFileError, mapping
 from engine.scheduler.configuration.scenario_schedulers import check_setup
@@ -302,6 +304,12 @@ def _list(value: Any, path: Path, report: Report) -> list[Any]:
     return cast("list[Any]", value)
 
 
+def _containers(value: Any, path: Path, report: Report) -> list[Any]:
+    found = _mappings(value, path, report)
+    read_scripts(found, path, report.add)
+    return found
+
+
 SCENARIO_PARTS: Final[Mapping[str, Callable[[Any, Path, Report], Any]]] = {
     "name": _line,
     "title": _line,
@@ -320,6 +328,8 @@ SCENARIO_PARTS: Final[Mapping[str, Callable[[Any, Path, Report], Any]]] = {
     "budget": _budget,
     "feature_gates": _feature_gates,
     "external_scheduler": _flag,
+    "external_controllers": parse_external,
+    "containers": _containers,
     "instant": _instant,
     "served": _line,
     "told": _told,

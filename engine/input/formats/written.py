@@ -46,6 +46,7 @@ def _header(scenario: Scenario) -> Manifest:
         "budget": _budget(scenario.budget),
         "schedulers": list(scenario.schedulers),
         **scenario.told,
+        "externalControllers": list(scenario.external_controllers),
         "containers": list(scenario.containers),
         "steps": [_step(each) for each in scenario.steps],
     }
