@@ -95,6 +95,8 @@ def _kind(
 
 
 _ALL = ("all",)
+_FLOWCONTROL = "flowcontrol.apiserver.k8s.io/v1"
+_RBAC = "rbac.authorization.k8s.io/v1"
 _POST = ("create",)
 # Namespaces are deleted one by one.
 _NO_COLLECTION = tuple(verb for verb in READ + WRITE if verb != "deletecollection")
@@ -131,6 +133,7 @@ NAMESPACES = _kind(
 SERVED: tuple[Resource, ...] = (
     _kind("v1", "Binding", "bindings", verbs=_POST),
     _kind("v1", "ConfigMap", "configmaps", "cm"),
+    _kind("v1", "Endpoints", "endpoints", "ep"),
     _kind("v1", "Event", "events", "ev"),
     _kind("v1", "LimitRange", "limitranges", "limits"),
     NAMESPACES,
@@ -138,6 +141,7 @@ SERVED: tuple[Resource, ...] = (
     _kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", status=True),
     _kind("v1", "PersistentVolume", "persistentvolumes", "pv", namespaced=False, status=True),
     PODS,
+    _kind("v1", "PodTemplate", "podtemplates"),
     _kind(
         "v1",
         "ReplicationController",
@@ -211,10 +215,35 @@ SERVED: tuple[Resource, ...] = (
     ),
     _kind("batch/v1", "CronJob", "cronjobs", "cj", status=True, categories=_ALL),
     _kind("batch/v1", "Job", "jobs", status=True, categories=_ALL),
+    _kind(
+        "certificates.k8s.io/v1",
+        "CertificateSigningRequest",
+        "certificatesigningrequests",
+        "csr",
+        namespaced=False,
+        status=True,
+        more=(Subresource("approval", "CertificateSigningRequest", _STATUS_VERBS),),
+    ),
     _kind("coordination.k8s.io/v1", "Lease", "leases"),
+    _kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices"),
     _kind("events.k8s.io/v1", "Event", "events", "ev"),
+    _kind(_FLOWCONTROL, "FlowSchema", "flowschemas", namespaced=False, status=True),
+    _kind(
+        _FLOWCONTROL,
+        "PriorityLevelConfiguration",
+        "prioritylevelconfigurations",
+        namespaced=False,
+        status=True,
+    ),
+    _kind("networking.k8s.io/v1", "IngressClass", "ingressclasses", namespaced=False),
+    _kind("networking.k8s.io/v1", "Ingress", "ingresses", "ing", status=True),
+    _kind("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", "netpol"),
     _kind("node.k8s.io/v1", "RuntimeClass", "runtimeclasses", namespaced=False),
     _kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "pdb", status=True),
+    _kind(_RBAC, "ClusterRoleBinding", "clusterrolebindings", namespaced=False),
+    _kind(_RBAC, "ClusterRole", "clusterroles", namespaced=False),
+    _kind(_RBAC, "RoleBinding", "rolebindings"),
+    _kind(_RBAC, "Role", "roles"),
     _kind("resource.k8s.io/v1", "DeviceClass", "deviceclasses", namespaced=False),
     _kind(
         "resource.k8s.io/v1beta2",

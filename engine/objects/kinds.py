@@ -35,6 +35,13 @@ NAMESPACED = frozenset(
         "Endpoints",
         "LimitRange",
         "ResourceQuota",
+        "ControllerRevision",
+        "EndpointSlice",
+        "Ingress",
+        "NetworkPolicy",
+        "PodTemplate",
+        "Role",
+        "RoleBinding",
     }
 )
 

@@ -311,7 +311,7 @@ async def _read(read: Read, instant: Instant, run: Run) -> Response:
     if read.target.is_collection:
         return await list_read(read, instant)
     match read.target.subresource:
-        case "" | "status" | "resize":
+        case "" | "status" | "resize" | "approval":
             return await object_read(read, instant)
         case "scale":
             return answered(scale_of(await found_object(read, instant)))

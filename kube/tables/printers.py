@@ -20,6 +20,7 @@ from kube.tables.columns import (
 )
 from kube.tables.durations import UNKNOWN
 from kube.tables.events import EVENTS
+from kube.tables.network import NETWORK
 from kube.tables.storage import STORAGE
 from kube.tables.workloads import WORKLOADS
 
@@ -75,15 +76,13 @@ _USUAL = _printer((NAME, _CREATED))
 # Not in upstream's table of printers, and shown like the kinds beside them.
 _WITH_AGE = _printer((NAME, AGE))
 
+_COLUMNS = {**AUTOSCALERS, **CLUSTER, **NETWORK, **STORAGE, **WORKLOADS}
 _PRINTERS: dict[str, Printer] = {
     "Event": _printer(EVENTS),
     "Pod": Printer(pods.HEADINGS, pods.cells, pods.conditions),
     "PodGroup": _WITH_AGE,
     "Workload": _WITH_AGE,
-    **{
-        kind: _printer(columns)
-        for kind, columns in {**AUTOSCALERS, **CLUSTER, **STORAGE, **WORKLOADS}.items()
-    },
+    **{kind: _printer(columns) for kind, columns in _COLUMNS.items()},
 }
 
 

@@ -177,8 +177,13 @@ def test_node_can_allocate_its_capacity() -> None:
 
 
 def test_node_without_conditions_is_ready() -> None:
-    [ready] = _defaulted("Node")["status"]["conditions"]
-    assert (ready["type"], ready["status"]) == ("Ready", "True")
+    conditions = _defaulted("Node")["status"]["conditions"]
+    assert [(one["type"], one["status"]) for one in conditions] == [
+        ("MemoryPressure", "False"),
+        ("DiskPressure", "False"),
+        ("PIDPressure", "False"),
+        ("Ready", "True"),
+    ]
     given = [{"type": "Ready", "status": "False"}]
     assert _defaulted("Node", status={"conditions": given})["status"]["conditions"] == given
 

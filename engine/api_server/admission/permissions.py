@@ -57,4 +57,4 @@ PERMISSIONS = {one.name: one for one in (OBJECT, STATUS, RESIZE, ANYTHING)}
 
 def permission_at(subresource: str) -> Permission:
     """What a client may do at this address of an object; "" is that of the object itself."""
-    return {"status": STATUS, "resize": RESIZE}.get(subresource, OBJECT)
+    return {"approval": STATUS, "status": STATUS, "resize": RESIZE}.get(subresource, OBJECT)

@@ -27,7 +27,8 @@ from engine.objects.values.shown import shown
 # Kinds whose generation begins with 1. Upstream: PrepareForCreate() of their strategies.
 _BEGIN_WITH_1: Final = frozenset(
     ("CronJob", "DaemonSet", "Deployment", "DeviceClass", "Job", "Pod", "PodDisruptionBudget")
-    + ("DeviceTaintRule",)
+    + ("DeviceTaintRule", "FlowSchema", "Ingress", "IngressClass", "NetworkPolicy")
+    + ("EndpointSlice", "PodTemplate", "PriorityLevelConfiguration")
     + ("PriorityClass", "ReplicaSet", "ReplicationController", "ResourceSlice", "StatefulSet")
 )
 # Upstream: apiserver/pkg/registry/rest/meta.go, WipeObjectMetaSystemFields().

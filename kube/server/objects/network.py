@@ -24,14 +24,6 @@ _FIRST: Final = 16
 _NODE_PORTS: Final = range(30_000, 32_768)
 _PORTS_OF_SERVICE: Final = 16
 INTERNAL: Final = "InternalIP"
-# What a kubelet reports first. Upstream: pkg/kubelet/nodestatus/setters.go.
-_CONDITIONS: Final = (
-    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "sufficient memory available"),
-    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "no disk pressure"),
-    ("PIDPressure", "False", "KubeletHasSufficientPID", "sufficient PID available"),
-)
-_READY: Final = ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
-
 Hosts = Mapping[str, str]
 NO_HOSTS: Final[Hosts] = {}
 
@@ -103,26 +95,7 @@ def _of_node(node: Manifest, created: int) -> Manifest:
         if not any(one.get("type") == "Hostname" for one in addresses):
             made.append({"type": "Hostname", "address": metadata["name"]})
         addresses = [*addresses, *made]
-    found: Manifest = {**status, "addresses": addresses}
-    if not status.get("conditions"):
-        found["conditions"] = _conditions(str(metadata.get("creationTimestamp") or ""))
-    return found
-
-
-def _conditions(since: str) -> list[Manifest]:
-    """Those of a node that says nothing of itself, and is taken for ready."""
-    told = [(*one[:3], f"kubelet has {one[3]}") for one in _CONDITIONS]
-    return [
-        {
-            "type": kind,
-            "status": status,
-            "lastHeartbeatTime": since or None,
-            "lastTransitionTime": since or None,
-            "reason": reason,
-            "message": message,
-        }
-        for kind, status, reason, message in (*told, _READY)
-    ]
+    return {**status, "addresses": addresses}
 
 
 def _internal(addresses: list[Any]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kube.resources import SERVED
+from kube.server.objects.furniture import is_named
 
 Facts = dict[str, Any]
 State = dict[str, dict[str, Any]]
@@ -37,11 +38,13 @@ def shown_by_pages(state: State) -> dict[str, Facts]:
 
 
 def shown_by_the_api(kind: str, objects: Iterable[dict[str, Any]]) -> dict[str, Facts]:
-    """By entity id, the same facts of the objects of a list."""
+    """By entity id, the same facts of the objects of a list, without what every cluster has."""
     prefix = _prefix(kind)
     found: dict[str, Facts] = {}
     for one in objects:
         metadata = one["metadata"]
+        if is_named(kind, metadata.get("namespace", ""), metadata["name"]):
+            continue
         place = [metadata["namespace"]] if metadata.get("namespace") else []
         facts = _READ.get(prefix, _no_facts)(one)
         facts["deleting"] = bool(metadata.get("deletionTimestamp"))

@@ -25,8 +25,11 @@ def _is_whole(line: bytes) -> bool:
 def shape_of(content: bytes, content_type: str) -> Any:
     """The shape of an answer."""
     documents = read(content, content_type)
-    if documents and all("type" in one and "object" in one for one in documents):
-        return {"watch": [[one["type"], _shape(one["object"])] for one in documents]}
+    events = [
+        one for one in documents if isinstance(one, dict) and {"type", "object"} <= one.keys()
+    ]
+    if documents and len(events) == len(documents):
+        return {"watch": [[one["type"], _shape(one["object"])] for one in events]}
     if documents:
         return _shape(documents[0])
     return {"empty": not content}

@@ -4,6 +4,7 @@ Upstream: SetDefaults_NodeStatus(), SetDefaults_Namespace(), SetDefaults_LimitRa
 pkg/apis/scheduling/v1/defaults.go.
 """
 
+from engine.api_server.admission.defaults.pods import fill_template
 from engine.api_server.admission.defaults.sections import (
     Fill,
     Manifest,
@@ -20,6 +21,17 @@ _READY = {
     "reason": "KubeletReady",
     "message": "kubelet is posting ready status",
 }
+
+
+# What a kubelet says of a healthy node. Upstream: pkg/kubelet/nodestatus/setters.go.
+_HEALTHY: list[Manifest] = [
+    {"type": kind, "status": "False", "reason": reason, "message": f"kubelet has {message}"}
+    for kind, reason, message in (
+        ("MemoryPressure", "KubeletHasSufficientMemory", "sufficient memory available"),
+        ("DiskPressure", "KubeletHasNoDiskPressure", "no disk pressure"),
+        ("PIDPressure", "KubeletHasSufficientPID", "sufficient PID available"),
+    )
+]
 
 
 def _namespace(found: Manifest) -> None:
@@ -46,7 +58,8 @@ def _node(found: Manifest) -> None:
         # A run takes a node to be ready unless its conditions say otherwise, and so do its pages.
         since = found["metadata"].get("creationTimestamp")
         times = {"lastHeartbeatTime": since, "lastTransitionTime": since} if since else {}
-        status["conditions"] = [*conditions, {**_READY, **times}]
+        made = [_READY] if conditions else [*_HEALTHY, _READY]
+        status["conditions"] = [*conditions, *({**one, **times} for one in made)]
 
 
 def _priority_class(found: Manifest) -> None:
@@ -80,6 +93,36 @@ def _limit_range(found: Manifest) -> None:
                 item[name] = amounts
 
 
+def _with_status(found: Manifest) -> None:
+    section(found, "status")
+
+
+def _first_generation(found: Manifest) -> None:
+    found["metadata"].setdefault("generation", 1)
+
+
+def _pod_template(found: Manifest) -> None:
+    _first_generation(found)
+    fill_template(found)
+
+
+def _ingress(found: Manifest) -> None:
+    _first_generation(found)
+    section(found, "status", loadBalancer={})
+
+
+def _network_policy(found: Manifest) -> None:
+    """Upstream: pkg/apis/networking/v1/defaults.go."""
+    _first_generation(found)
+    spec = section(found, "spec")
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", *(("Egress",) if spec.get("egress") else ())]
+    for direction in ("ingress", "egress"):
+        for rule in each(spec, direction) if spec.get(direction) else ():
+            for port in each(rule, "ports") if rule.get("ports") else ():
+                port.setdefault("protocol", "TCP")
+
+
 CLUSTER: dict[str, Fill] = {
     "LimitRange": _limit_range,
     "Namespace": _namespace,
@@ -87,4 +130,12 @@ CLUSTER: dict[str, Fill] = {
     "PriorityClass": _priority_class,
     "ResourceQuota": _resource_quota,
     "Secret": _secret,
+    # Of these a run only keeps the data.
+    "CertificateSigningRequest": _with_status,
+    "FlowSchema": _first_generation,
+    "Ingress": _ingress,
+    "IngressClass": _first_generation,
+    "NetworkPolicy": _network_policy,
+    "PodTemplate": _pod_template,
+    "PriorityLevelConfiguration": _first_generation,
 }
