@@ -120,6 +120,8 @@ PODS = _kind(
     ),
 )
 
+NODES = _kind("v1", "Node", "nodes", "no", namespaced=False, status=True)
+SERVICES = _kind("v1", "Service", "services", "svc", status=True, categories=_ALL)
 NAMESPACES = _kind(
     "v1",
     "Namespace",
@@ -137,7 +139,7 @@ SERVED: tuple[Resource, ...] = (
     _kind("v1", "Event", "events", "ev"),
     _kind("v1", "LimitRange", "limitranges", "limits"),
     NAMESPACES,
-    _kind("v1", "Node", "nodes", "no", namespaced=False, status=True),
+    NODES,
     _kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", status=True),
     _kind("v1", "PersistentVolume", "persistentvolumes", "pv", namespaced=False, status=True),
     PODS,
@@ -160,7 +162,7 @@ SERVED: tuple[Resource, ...] = (
         "sa",
         more=(Subresource("token", "TokenRequest", _POST, "authentication.k8s.io/v1"),),
     ),
-    _kind("v1", "Service", "services", "svc", status=True, categories=_ALL),
+    SERVICES,
     _kind("apps/v1", "ControllerRevision", "controllerrevisions"),
     _kind("apps/v1", "DaemonSet", "daemonsets", "ds", status=True, categories=_ALL),
     _kind(

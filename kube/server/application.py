@@ -38,10 +38,12 @@ from kube.server.answers import JSON, answered, refused, without_values
 from kube.server.containers.commands import CommandResponse, command_response
 from kube.server.containers.logs import Seen, asks_to_follow, log_answer, pod_seen
 from kube.server.handover import Handover
+from kube.server.objects import endpoints
 from kube.server.objects.hosts import KnownHosts
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
 from kube.server.reading import Read, check_timeout, found_object, list_read, object_read, shift_of
 from kube.server.visitors import Runs, Visitors, check_origin, credential_of
+from kube.server.watches.endpoints import EndpointsWatcher
 from kube.server.watches.feed import FAR_BEHIND, Feed, Feeds
 from kube.server.watches.watching import Watch, Watcher, is_watch
 from kube.server.writes.engine_line import EngineLines
@@ -250,7 +252,9 @@ class Server:
                 return await watcher_of(credential, feed.run_id) is not None
             return True
 
-        return _watcher(read, watch).texts(feed, self._links, may_watch, has_listed)
+        is_made = read.target.resource.kind in endpoints.KINDS
+        watcher = EndpointsWatcher(watch) if is_made else _watcher(read, watch)
+        return watcher.texts(feed, self._links, may_watch, has_listed)
 
     async def _fixed(self, request: Request, address: Address, run: Run) -> Response | None:
         """What is the same for all instants: health, version, discovery and schemas."""

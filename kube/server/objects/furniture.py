@@ -85,10 +85,15 @@ def made_in(kind: str, place: Place) -> Version | None:
     metadata = {
         "name": name,
         "namespace": place.name,
-        "uid": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{kind}/{place.name}/{place.uid}")),
+        "uid": uid_of(f"{kind}/{place.name}/{place.uid}"),
         "creationTimestamp": place.since,
     }
     return Version(place.seq, _manifest(kind, metadata), place.seq, is_implied=True)
+
+
+def uid_of(text: str) -> str:
+    """The uid of what no run stores: always the same for the same text."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, text))
 
 
 def _manifest(kind: str, metadata: Manifest) -> Manifest:

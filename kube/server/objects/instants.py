@@ -38,8 +38,8 @@ from kscope.runs.served.runs import Run, event_time
 from kscope.runs.served.versions import Version
 from kscope.runs.web.past import log_replayed
 from kube.addresses import Moment
-from kube.resources import NAMESPACES, Resource
-from kube.server.objects import furniture, kubernetes_events, leases
+from kube.resources import NAMESPACES, NODES, PODS, SERVICES, Resource
+from kube.server.objects import endpoints, furniture, kubernetes_events, leases
 from kube.server.objects.together import Together
 from kube.status import ApiError
 
@@ -100,6 +100,8 @@ class Now:
         elif resource.kind in furniture.KINDS:
             held = [version async for batch in self._rows(resource, namespace) for version in batch]
             yield furniture.furnished(resource.kind, held, await self._places(namespace))
+        elif resource.kind in endpoints.KINDS:
+            yield await self._endpoints(resource, namespace)
         elif resource.kind == leases.KIND:
             held = [version async for batch in self._rows(resource, namespace) for version in batch]
             of_clients = await leases_in(self.link, self.run_id, namespace)
@@ -117,10 +119,21 @@ class Now:
         found = await object_read(self.link, self.run_id, resource.kind, key)
         if found is None and resource.kind == leases.KIND:
             return await lease_at(self.link, self.run_id, key)
+        if resource.kind in endpoints.KINDS:
+            return _named(await self._endpoints(resource, namespace), name)
         if found is None and furniture.is_named(resource.kind, namespace, name):
             places = await self._places(namespace)
             return furniture.made_in(resource.kind, places[0]) if places else None
         return found
+
+    async def _endpoints(self, resource: Resource, namespace: str) -> list[Version]:
+        held = [version async for batch in self._rows(resource, namespace) for version in batch]
+        parts = [
+            [one async for batch in self.objects(part, of) for one in batch]
+            for part, of in ((SERVICES, namespace), (PODS, namespace), (NODES, ""))
+        ]
+        made = await asyncio.to_thread(endpoints.made, resource.kind, self.seq, *parts)
+        return _with(held, made)
 
     async def _namespaces(self) -> list[Version]:
         held = [version async for batch in self._rows(NAMESPACES) for version in batch]
@@ -168,7 +181,9 @@ class Newest:
         self, run_id: int, resource: Resource, namespace: str, name: str
     ) -> Version | None:
         """One object, or None."""
-        is_made = furniture.is_named(resource.kind, namespace, name)
+        is_made = resource.kind in endpoints.KINDS or furniture.is_named(
+            resource.kind, namespace, name
+        )
         if is_made or resource.kind in ("Event", "Namespace"):
             async with now(self.links, run_id) as instant:
                 return await instant.find(resource, namespace, name)
@@ -231,6 +246,11 @@ class Then:
             places = [furniture.place_of(one) for one in held]
             there = [one for one in places if not namespace or one.name == namespace]
             return furniture.furnished(resource.kind, versions, there)
+        if resource.kind in endpoints.KINDS:
+            parts = ((SERVICES, namespace), (PODS, namespace), (NODES, ""))
+            made_of = [await self._all(*part) for part in parts]
+            made = await asyncio.to_thread(endpoints.made, resource.kind, self.seq, *made_of)
+            return _with(versions, made)
         return versions
 
     async def _namespaces(self, held: list[Version]) -> list[Version]:
@@ -255,6 +275,12 @@ def namespaces_then(run_id: int, seq: int) -> list[str]:
     """The namespaces in which there were objects after event *seq*. For a process beside ours."""
     found = log_replayed(run_id, seq).versions_at("", seq)
     return sorted({manifest["metadata"].get("namespace") or "" for *_, manifest in found})
+
+
+def _with(held: Iterable[Version], made: Iterable[Version]) -> list[Version]:
+    """Those that are held and those that are made, which count where both are there."""
+    found = {_place(one): one for one in (*held, *made)}
+    return [found[place] for place in sorted(found)]
 
 
 def _chosen(versions: Iterable[Version], namespace: str) -> list[Version]:
