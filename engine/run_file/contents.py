@@ -70,6 +70,8 @@ class End:
 class RunFile:
     """A run, without its history; `document` is its scenario's JSON form.
 
+    Who only writes it may give iterators in the place of the document's lists.
+
     `answers` are those of scheduler extenders, which no replay asks again. `trail` has two bytes for
     each event (see trail.py), or is empty. `withheld` says which values its writer was not shown.
     """

@@ -1,4 +1,4 @@
-"""Writes a run file piece by piece, so that a long history is never whole in memory.
+"""Writes a run file piece by piece: neither a long history nor a large scenario is whole in memory.
 
 The same run gives the same bytes: members have a fixed time and order.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import shutil
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 import orjson
 
@@ -38,10 +38,13 @@ class Sink:
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
+        # How many bytes wait.
+        self.size = 0
 
     def write(self, piece: bytes) -> int:
         """Keep a piece until it is taken."""
         self._pieces.append(bytes(piece))
+        self.size += len(piece)
         return len(piece)
 
     def flush(self) -> None:
@@ -51,6 +54,7 @@ class Sink:
         """What was written since it was taken last."""
         found = b"".join(self._pieces)
         self._pieces.clear()
+        self.size = 0
         return found
 
 
@@ -82,10 +86,15 @@ class RunFileWriter:
         for each in attempts:
             self._evidence.write(orjson.dumps(each) + b"\n")
 
-    def finish(self, file: RunFile) -> bytes:
-        """Everything else, and the end of the zip."""
+    def finish(self, file: RunFile) -> Iterator[bytes]:
+        """Everything else, and the end of the zip, piece by piece."""
         self._end_history()
-        self._whole(SCENARIO, orjson.dumps(file.document, option=orjson.OPT_INDENT_2))
+        yield self._sink.taken()
+        with self._zip.open(_info(SCENARIO), "w", force_zip64=True) as member:
+            for text in indented(file.document):
+                member.write(text)
+                if self._sink.size >= _PIECE:
+                    yield self._sink.taken()
         self._whole(COMMANDS, _json_lines(each.to_dict() for each in file.commands))
         if file.answers:
             self._whole(ANSWERS, _json_lines(file.answers))
@@ -93,7 +102,7 @@ class RunFileWriter:
             self._zip.writestr(_info(TRAIL, zipfile.ZIP_STORED), file.trail)
         self._whole(RUN, orjson.dumps(heading(file), option=orjson.OPT_INDENT_2))
         self._zip.close()
-        return self._sink.taken()
+        yield self._sink.taken()
 
     def _end_history(self) -> None:
         if self._events is not None:
@@ -106,6 +115,35 @@ class RunFileWriter:
 
     def _whole(self, name: str, data: bytes) -> None:
         self._zip.writestr(_info(name), data)
+
+
+def indented(document: Mapping[str, Any]) -> Iterator[bytes]:
+    """*document* as JSON with two spaces for each level, as orjson writes it whole.
+
+    Of a value that is a list or an iterator one member is held at a time.
+    """
+    border = b"{"
+    for name, value in document.items():
+        yield border + b"\n  " + orjson.dumps(name) + b": "
+        border = b","
+        if isinstance(value, list | tuple | Iterator):
+            yield from _members(cast("Iterable[Any]", value))
+        else:
+            yield _moved(value, b"\n  ")
+    yield b"{}" if border == b"{" else b"\n}"
+
+
+def _members(values: Iterable[Any]) -> Iterator[bytes]:
+    border = b"["
+    for each in values:
+        yield border + b"\n    " + _moved(each, b"\n    ")
+        border = b","
+    yield b"[]" if border == b"[" else b"\n  ]"
+
+
+def _moved(value: Any, margin: bytes) -> bytes:
+    # A line break within a text is escaped.
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).replace(b"\n", margin)
 
 
 def event_line(row: EventRow) -> bytes:

@@ -29,6 +29,8 @@ _ALWAYS: Final = ("objects", "steps")
 _ITEMS: Final = 500
 _BYTES: Final = 1 << 20
 _ROWS_AT_ONCE: Final = 16
+# Who reads pieces holds so many.
+_READ_AT_ONCE: Final = 4
 _FASTEST: Final = 1
 
 
@@ -143,7 +145,7 @@ def pieces_keep(scenario: Scenario, pieces: Iterable[Piece]) -> None:
 def items_of(scenario_id: int, part: str) -> Iterator[Manifest]:
     """The items of a part of a scenario's document, in their order."""
     rows = ScenarioPiece.objects.filter(scenario_id=scenario_id, part=part).order_by("place")
-    for lines in rows.values_list("lines", flat=True).iterator(_ROWS_AT_ONCE):
+    for lines in rows.values_list("lines", flat=True).iterator(_READ_AT_ONCE):
         yield from items_in(lines)
 
 
@@ -169,9 +171,15 @@ def items_are_same(scenario_id: int, other_id: int, part: str) -> bool:
 
 def document_of(scenario: Scenario) -> Manifest:
     """The whole document: what `engine.input.scenario.Scenario.from_dict` reads."""
+    read = document_in_parts(scenario)
+    return {name: [*part] if isinstance(part, Iterator) else part for name, part in read.items()}
+
+
+def document_in_parts(scenario: Scenario) -> Manifest:
+    """The same with an iterator in the place of each list that can be large."""
     kept = ScenarioPiece.objects.filter(scenario=scenario, place=0).exclude(part="objects_aside")
     parts = {*_ALWAYS, *kept.values_list("part", flat=True)}
-    return {**scenario.header, **{part: [*items_of(scenario.pk, part)] for part in sorted(parts)}}
+    return {**scenario.header, **{part: items_of(scenario.pk, part) for part in sorted(parts)}}
 
 
 def loaded_of(scenario: Scenario, **chosen: Any) -> LoadedScenario:

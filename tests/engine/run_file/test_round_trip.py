@@ -1,8 +1,10 @@
 """A run as a file: read back it is the same, and plays again to the same digest."""
 
+import tracemalloc
 from dataclasses import fields, replace
 from typing import Any
 
+import orjson
 import pytest
 
 from engine.cluster.cluster import Cluster
@@ -15,13 +17,13 @@ from engine.run_file.contents import Choices, End, Recorded, RunFile
 from engine.run_file.reading import read_run_file, recorded_events
 from engine.run_file.replaying import Replay, Replayed, cluster_of
 from engine.run_file.trail import Trail
-from engine.run_file.writing import RunFileWriter
+from engine.run_file.writing import RunFileWriter, indented
 from tests.exports.plays import DEMOS, Played, played, scenario_of
 
 
 def written(file: RunFile) -> bytes:
     """A file without history."""
-    return RunFileWriter().finish(file)
+    return b"".join(RunFileWriter().finish(file))
 
 
 def file_of(run: Played, **more: Any) -> RunFile:
@@ -75,9 +77,50 @@ def test_the_history_is_that_of_the_run(demo: str) -> None:
     run = played(demo)
     writer = RunFileWriter()
     pieces = [writer.events(run.rows[i : i + 100]) for i in range(0, len(run.rows), 100)]
-    data = b"".join([*pieces, writer.finish(file_of(run, has_history=True))])
+    data = b"".join([*pieces, *writer.finish(file_of(run, has_history=True))])
     assert read_run_file(data).has_history
     assert list(recorded_events(data)) == run.rows
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {},
+        {"objects": [], "steps": [], "told": {}},
+        {
+            "name": 'a "b"\nc',
+            "objects": [{"a": [1, {"b": "x\n y"}], "c": {}}, {"d": []}],
+            "seed": 3,
+        },
+        {"told": {"proof": {"event": "PodBound"}}, "steps": [{"at": 1}], "until": None},
+        scenario_of("checkout-surge").to_dict(),
+    ],
+)
+def test_a_document_is_written_as_orjson_does(document: dict[str, Any]) -> None:
+    whole = orjson.dumps(document, option=orjson.OPT_INDENT_2)
+    assert b"".join(indented(document)) == whole
+    parts = {
+        name: iter(part) if isinstance(part, list) else part for name, part in document.items()
+    }
+    assert b"".join(indented(parts)) == whole
+
+
+def test_a_large_scenario_is_never_whole() -> None:
+    words = "spec " * 400
+    document = {
+        "name": "large",
+        "objects": ({"n": n, "text": words} for n in range(20_000)),
+        "steps": (),
+    }
+    file = replace(file_of(played("half-bound")), document=document)
+    tracemalloc.start()
+    try:
+        written_bytes = sum(len(piece) for piece in RunFileWriter().finish(file))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert written_bytes > 10_000
+    assert len(words) * 20_000 > 10 * peak
 
 
 def test_the_same_run_gives_the_same_bytes() -> None:

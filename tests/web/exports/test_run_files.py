@@ -2,18 +2,25 @@
 
 import io
 import json
+import tracemalloc
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
+from random import Random
 from typing import Any
 
+import orjson
 import pytest
 from asgiref.sync import async_to_sync
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from engine.input.loader import load_files
+from engine.run_file.reading import read_run_file
 from kscope.runs import services
 from kscope.runs.drive import runner
 from kscope.runs.models import Command, ImportedRun, Run
+from kscope.runs.web.handing.making import export_made
 
 Start = Callable[..., Run]
 POD = {
@@ -130,6 +137,39 @@ def test_without_history_only_one_text_is_known(client: Client, changed: Run) ->
     file = ImportedRun.objects.get(run_id=told["id"])
     assert (file.verdict, file.parted_seq, file.theirs) == ("parted", 1, None)
     assert "RunCreated" in file.mine
+
+
+def run_with_pods(count: int) -> Run:
+    """A run of a scenario with so many pods, which say what cannot be packed."""
+    pods = [
+        {
+            **POD,
+            "metadata": {"name": f"p{n}", "annotations": {"is": Random(n).randbytes(1_500).hex()}},
+        }
+        for n in range(count)
+    ]
+    loaded = load_files([("pods.json", orjson.dumps({"kind": "List", "items": pods}))])
+    return services.run_create(scenario=services.scenario_store(name="large", result=loaded))
+
+
+@pytest.mark.usefixtures("transactional_db")
+@pytest.mark.parametrize("sees_values", [True, False])
+def test_memory_does_not_grow_with_the_scenario(tmp_path: Path, *, sees_values: bool) -> None:
+    path = tmp_path / "run.kscope"
+    wanted = {"format": "kscope", "seq": None, "sees_values": sees_values}
+    peaks: list[int] = []
+    for count in (1_000, 4_000):
+        run = run_with_pods(count)
+        tracemalloc.start()
+        try:
+            for _ in export_made(run.pk, str(path), wanted):
+                pass
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    names = [each["metadata"]["name"] for each in read_run_file(path).document["objects"]]
+    assert names == [f"p{n}" for n in range(4_000)]
+    assert peaks[1] < 1.25 * peaks[0]
 
 
 def test_the_form_leads_to_the_run(client: Client, driven: Run) -> None:

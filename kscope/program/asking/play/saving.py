@@ -46,7 +46,8 @@ class Saver:
             has_history=self._has_history,
             written_by=f"kscope {version()}",
         )
-        self._put(self._writer.finish(file))
+        for piece in self._writer.finish(file):
+            self._put(piece)
         return file
 
     def _put(self, piece: bytes) -> None:

@@ -1,7 +1,7 @@
 """Makes an export in an engine process: reads the run, writes the file, says how far it is."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -25,12 +25,13 @@ from kscope.exports.page.waiting import MOST_NODES_TRIED, Waiting
 from kscope.exports.registry import FORMATS
 from kscope.exports.version import version
 from kscope.runs.app_registry import registry
-from kscope.runs.contents import document_of
+from kscope.runs.contents import document_in_parts, items_of
 from kscope.runs.drive.replay import engine_at_head, engine_at_seq, engine_created, replay_refused
 from kscope.runs.errors import ApplicationError
 from kscope.runs.hidden_values import command_without_hidden, without_hidden
 from kscope.runs.manifest_edits import without_managers
 from kscope.runs.models import Run
+from kscope.runs.models import Scenario as StoredScenario
 from kscope.runs.selectors import run_dict
 from kscope.runs.web.handing.rows import (
     event_rows,
@@ -219,7 +220,8 @@ def _run_pieces(run: Run, asked: Wanted) -> Pieces:
         yield rows[-1].seq, writer.events(rows) if asked.history else b""
     if asked.history:
         writer.evidence(registry.attempts_kept(run.pk, run.head_seq))
-    yield run.head_seq, writer.finish(_run_file(run, trail, asked))
+    for piece in writer.finish(_run_file(run, trail, asked)):
+        yield run.head_seq, piece
 
 
 def _run_file(run: Run, trail: Trail, asked: Wanted) -> RunFile:
@@ -227,7 +229,7 @@ def _run_file(run: Run, trail: Trail, asked: Wanted) -> RunFile:
     commands = [Recorded(*each) for each in recorded_commands(run)]
     file = RunFile(
         choices=_choices(run),
-        document=document_of(run.scenario),
+        document=document_in_parts(run.scenario),
         commands=tuple(commands),
         end=End(run.head_seq, run.head_steps, run.head_at, digest),
         answers=tuple(extender_answers(run.pk, run.head_seq)),
@@ -236,7 +238,7 @@ def _run_file(run: Run, trail: Trail, asked: Wanted) -> RunFile:
         has_history=asked.history and run.head_seq > 0,
         written_by=f"kscope {version()}",
     )
-    return file if asked.sees_values else _without_secrets(file)
+    return file if asked.sees_values else _without_secrets(run.scenario, file)
 
 
 def _choices(run: Run) -> Choices:
@@ -251,27 +253,39 @@ def _choices(run: Run) -> Choices:
     )
 
 
-def _without_secrets(file: RunFile) -> RunFile:
+def _without_secrets(scenario: StoredScenario, file: RunFile) -> RunFile:
     """The file as somebody may have it who may not change the run, and what was left out of it."""
-    document = without_hidden(file.document)
+    parts = {name: part for name, part in file.document.items() if isinstance(part, Iterator)}
+    header = {name: part for name, part in file.document.items() if name not in parts}
+    shown = without_hidden(header)
     commands = tuple(
         replace(each, body=command_without_hidden(each.body)) for each in file.commands
     )
-    withheld = [VALUES] if document is not file.document or commands != file.commands else []
+    hides = shown is not header or commands != file.commands or _has_hidden(scenario, parts)
+    withheld = [VALUES] if hides else []
     chosen = file.choices
-    if chosen.configuration or document.get("configuration") or document.get("schedulers"):
+    if chosen.configuration or shown.get("configuration") or shown.get("schedulers"):
         withheld.append(CONFIGURATION)
         chosen = replace(chosen, configuration=None)
-        plain = [_without_configuration(each) for each in document.get("schedulers") or ()]
-        document = {**document, "configuration": None, "schedulers": plain}
+        plain = [_without_configuration(each) for each in shown.get("schedulers") or ()]
+        shown = {**shown, "configuration": None, "schedulers": plain}
     return replace(
         file,
         choices=chosen,
-        document=Scenario.from_dict(document).to_dict(),
+        document={
+            **Scenario.from_dict(shown).to_dict(),
+            **{name: map(without_hidden, part) for name, part in parts.items()},
+        },
         commands=commands,
         answers=() if CONFIGURATION in withheld else file.answers,
         withheld=tuple(withheld),
     )
+
+
+def _has_hidden(scenario: StoredScenario, parts: Iterable[str]) -> bool:
+    """Whether anything of the large parts is withheld; they are read for it, and once more to be written."""
+    items = (each for part in parts for each in items_of(scenario.pk, part))
+    return any(without_hidden(each) is not each for each in items)
 
 
 def _without_configuration(scheduler: dict[str, Any]) -> dict[str, Any]:
