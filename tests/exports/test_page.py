@@ -14,6 +14,8 @@ from typing import Any
 import orjson
 import pytest
 
+from engine.cluster.cluster import Cluster
+from engine.cluster.playing import play
 from engine.diagnosis.why import KIND_OF
 from engine.kernel.recorder import EventRow, encode
 from engine.kernel.view import State, fold
@@ -191,6 +193,28 @@ def test_a_large_page_says_what_to_leave_out() -> None:
         "end earlier",
     ):
         assert offered in words
+
+
+def test_the_inside_takes_only_the_room_left() -> None:
+    run = played("checkout-surge")
+
+    def written(most_bytes: int) -> tuple[int, int]:
+        recording = Recording("surge", without=frozenset({"why"}), most_bytes=most_bytes)
+        text = recording.begin() + recording.events(run.rows)
+        followed = recording.follow([])
+        assert followed is not None
+        again = Cluster.create(run.scenario, profile=run.cluster.profile, seed=run.scenario.seed)
+        trace = followed.trace(again)
+        play(again, run.scenario.until, lambda _: True, lambda: None)
+        facts = {"profile": run.cluster.profile}
+        text += recording.finish(facts, {}, inside=(followed, trace))
+        [(_, heading)] = Parts(text.decode()).recorded("heading")
+        return len(text), len(heading["cycles"]["held"])
+
+    whole, all_cycles = written(50_000_000)
+    size, held = written(whole - 1_500_000)
+    assert size <= whole - 1_500_000
+    assert 0 < held < all_cycles == 323
 
 
 def test_nothing_is_offered_twice_to_be_left_out() -> None:

@@ -23,6 +23,8 @@ from engine.kernel.view import State
 from engine.scheduler.cycle.inside.answer import ENDS, STARTED, cycle_inside, number_in
 
 MOST_CYCLES: Final = 400
+# A cycle says something of every node: so many of them, in all cycles together, are followed.
+_MOST_NODES: Final = 8_000
 # Of each kind of object whose volumes can be followed.
 MOST_OBJECTS: Final = {"claim": 24, "pod": 8, "node": 8}
 
@@ -119,8 +121,10 @@ def follow(cycles: Cycles, state: State, *, waiting: Sequence[str], select: str 
     *waiting* are the ids of what waits there, *select* that of the object that its pages select.
     """
     pods = [entity for entity in (select, *waiting) if entity.startswith("pod/")]
+    nodes = sum(entity.startswith("node/") for entity in state)
+    most = min(MOST_CYCLES, max(1, _MOST_NODES // max(1, nodes)))
     return Follow(
-        tuple(_chosen_cycles(cycles.all, pods))[:MOST_CYCLES],
+        tuple(_chosen_cycles(cycles.all, pods))[:most],
         tuple(_chosen_objects(state, waiting, pods, select)),
     )
 

@@ -200,7 +200,7 @@ class Recording:
         self, followed: Follow, trace: TogetherTrace, version: str, heading: dict[str, Any]
     ) -> Iterator[bytes]:
         """What went on inside, as far as there is room; *heading* gets to know of what."""
-        room = min(MOST_INSIDE, self._most - self.size - _ROOM_LEFT)
+        room = min(MOST_INSIDE, self._most - self.size - len(self._foot) - _ROOM_LEFT)
         first = self.size
         for began, answer in followed.cycles_told(trace, version):
             written = part("cycle", answer, data_seq=began.seq)
