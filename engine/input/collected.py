@@ -5,7 +5,7 @@ Objects are told apart by kind, namespace and name; kinds that no engine reads a
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import Any, cast
 
 from engine.api_server.validation.kinds import is_known
@@ -13,12 +13,14 @@ from engine.api_server.validation.manifests import check_manifest
 from engine.api_server.validation.report import Report
 from engine.input.cleaning import as_evidence, clean
 from engine.input.generated_names import GeneratedNames
+from engine.input.header.command_marks import with_command_marks
 from engine.input.load_result import LoadedObject, LoadResult, Manifest, Origin
 from engine.input.options import IntakeOptions
 from engine.input.unknown_fields import UnknownFields
 from engine.kernel.sentences import say
 from engine.objects.documents import Path
 from engine.objects.openapi.checkers import Nulls
+from engine.objects.scripts.script import Script
 from engine.objects.values.shown import shown
 
 
@@ -34,6 +36,8 @@ class Collected:
         self._uids: dict[str, tuple[str, str, Origin]] = {}
         self._repeated = self._outdated = self._filtered = 0
         self.names = GeneratedNames()
+        # What containers do, by the header of the files; it stands before what it is about.
+        self.scripts: Sequence[Script] = ()
 
     def take(
         self, raw: Any, path: Path, origin: Origin, report: Report, *, is_lenient: bool = False
@@ -45,7 +49,8 @@ class Collected:
         if len(report.problems) > problems:
             return
         self._note_writes(raw["metadata"])
-        manifest = clean(raw, nulls=nulls)
+        marked = with_command_marks(raw, self.scripts)
+        manifest = clean(raw, nulls=nulls) if marked is raw else clean(marked)
         if not self._options.admits(manifest):
             self._filtered += 1
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ from engine.input.cleaning import clean, clean_command
 from engine.input.collected import Collected, check
 from engine.input.formats.collection import is_collection, read_collection
 from engine.input.formats.scheduler_perf import is_perf
+from engine.input.header.command_marks import with_command_marks
 from engine.input.lessons.loading import LoadedLessons, is_lesson
 from engine.input.load_result import LoadResult, Manifest, Origin
 from engine.input.scenario import LONGEST_NAME, parse_header, parse_recording, with_ends
@@ -17,6 +19,8 @@ from engine.input.sources.bundles import base_of
 from engine.input.sources.foreign import DISCOVERY, Skipped, foreign_reason
 from engine.kernel.sentences import say
 from engine.objects.documents import Document, Path
+from engine.objects.scripts.reading import ignored, read_scripts
+from engine.objects.scripts.script import Script
 from engine.objects.values.shown import shown
 
 # The keys of a kube-scheduler-simulator snapshot, whose items have no kind.
@@ -211,10 +215,20 @@ class DocumentReader:
         header = parse_recording(raw, report) if recording else parse_header(raw, path, report)
         self._check_steps(raw if recording else raw.get("spec"), path, report, recording)
         if len(report.problems) == before:
-            header["steps"] = [_step_cleaned(step) for step in header["steps"]]
+            scripts = read_scripts(header.get("containers"), (), ignored)
+            self._check_order(scripts, (*path, "spec", "containers"), report)
+            self.collected.scripts = scripts
+            header["steps"] = [_step_cleaned(step, scripts) for step in header["steps"]]
         self.result.scenario = header
         self.is_recording = recording
         self.result.warnings += _not_simulated(raw) if recording else []
+
+    def _check_order(self, scripts: Sequence[Script], path: Path, report: Report) -> None:
+        """Commands of objects that are read before are not known any more."""
+        first = next((each for each in scripts if each.command), None)
+        if first is not None and self.result.objects:
+            message = say("the header has to stand before the objects, whose commands are not kept")
+            report.add((*path, first.number, "command"), first.command, message)
 
     def _with_names(self, raw: Manifest, recording: bool) -> Manifest:
         if recording:
@@ -281,7 +295,8 @@ def item_base(kind: str, manifest: Manifest) -> Manifest:
     return {"kind": item_kind, "apiVersion": manifest.get("apiVersion")} if item_kind else {}
 
 
-def _step_cleaned(step: Manifest) -> Manifest:
+def _step_cleaned(step: Manifest, scripts: Sequence[Script]) -> Manifest:
+    step = with_command_marks(step, scripts)
     if "manifest" in step:
         return {**step, "manifest": clean(step["manifest"])}
     return clean_command(step)

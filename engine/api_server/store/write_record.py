@@ -181,7 +181,7 @@ class WriteRecord:
         known, now = self._recorder.told[pod.id], told_on_pages(pod, self._ahead)
         if now is None:
             del self._recorder.told[pod.id]
-            return {"told": None}
+            return {"told": None} if known else {}
         self._recorder.told[pod.id] = now
         return {} if now == known else {"told": diff(known, now)}
 

@@ -15,7 +15,6 @@ from engine.kubelet.containers.state import (
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Pod
 from engine.objects.scripts.matching import (
-    NO_ENTRY,
     Part,
     all_containers,
     entries_about,
@@ -23,7 +22,7 @@ from engine.objects.scripts.matching import (
     part_of,
     scripts_for,
 )
-from engine.objects.scripts.script import Script
+from engine.objects.scripts.script import NO_ENTRY, Script
 
 
 class Casting:

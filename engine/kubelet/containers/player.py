@@ -363,6 +363,8 @@ class ContainerPlayer:
 
     def _write(self, worker: Worker, pod: PodContainers) -> None:
         status = pod_status(worker.pod, pod, timestamp(self._loop.clock))
+        # Pages show what the status tells of containers; here the run tells it, and not the files.
+        self._context.recorder.told.setdefault(worker.pod.id, {})
         old = worker.pod.status
         if all(old.get(name) == value for name, value in status.items()):
             return

@@ -1,6 +1,6 @@
 """Which entry a container follows: the first that is about it, its pod's own before the scenario's."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 from engine.objects.manifest_parts import items
 from engine.objects.objects import Manifest, Pod
 from engine.objects.scripts.reading import SCRIPT_ANNOTATION, ignored, read_annotation
-from engine.objects.scripts.script import SILENT, Script
+from engine.objects.scripts.script import NO_ENTRY, SILENT, Script
 
-# In the place of an entry's number: no entry is about the container.
-NO_ENTRY: Final = -1
+# The entries of the scenario whose command matches, by container: "main=0,3;setup=1".
+COMMANDS_ANNOTATION: Final = "kscope.dev/commands"
 _RUNTIME: Final = "containerd://"
 # Digits of a container id: of what it is made of, and of the entry.
 _DIGITS: Final = 56
@@ -35,7 +35,9 @@ def scripts_for(pod: Pod, scenario: Sequence[Script]) -> list[Script]:
 def entries_about(pod: Pod, container: Manifest, entries: Sequence[Script]) -> Iterator[int]:
     """The numbers of the entries that are about a container of *pod*, in order."""
     for place, script in enumerate(entries):
-        if _is_about_pod(script, pod) and _is_about(script, container):
+        if not (_is_about_pod(script, pod) and _is_about(script, container)):
+            continue
+        if not script.command or script.number in _marks_of(pod, container):
             yield place
 
 
@@ -71,6 +73,19 @@ def completion_index(pod: Pod) -> int:
     """Its index in an Indexed Job; 0 without one."""
     text = pod.annotations.get(_INDEX_ANNOTATION, "0")
     return int(text) if text.isdecimal() else 0
+
+
+def marks_text(marks: Mapping[str, Sequence[int]]) -> str:
+    """The annotation of a pod: the entries whose command matches, by container."""
+    return ";".join(f"{name}={','.join(map(str, found))}" for name, found in marks.items())
+
+
+def _marks_of(pod: Pod, container: Manifest) -> list[int]:
+    for mark in pod.annotations.get(COMMANDS_ANNOTATION, "").split(";"):
+        name, _, numbers = mark.partition("=")
+        if name == container.get("name"):
+            return [int(number) for number in numbers.split(",") if number.isdecimal()]
+    return []
 
 
 def _is_about_pod(script: Script, pod: Pod) -> bool:

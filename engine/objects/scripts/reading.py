@@ -1,11 +1,13 @@
 """Reads entries as people write them: docs/scenario-format.md, "What containers do"."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
 from engine.kernel.sentences import Sentence, enumerated, said_by, say
 from engine.objects.documents import DocumentError, Limits, Path, yaml_documents
 from engine.objects.scripts.script import (
+    NO_ENTRY,
     TERMINATED,
     CommandAnswer,
     ContainerRun,
@@ -33,7 +35,7 @@ _PROBES: Final = {
     "readiness": ProbeKind.READINESS,
     "liveness": ProbeKind.LIVENESS,
 }
-_PATTERNS: Final = ("pod", "container", "image")
+_PATTERNS: Final = ("pod", "container", "image", "command")
 _FIELDS: Final = (
     *_PATTERNS,
     *("labels", "index", "times", "runs", "stop", *_PROBES, "logs", "exec"),
@@ -58,7 +60,8 @@ def read_scripts(raw: Any, path: Path, note: Note) -> tuple[Script, ...]:
         )
         note(path, None, message)
     return tuple(
-        _script(each, (*path, place), note) for place, each in enumerate(entries[:_MOST_ENTRIES])
+        replace(_script(each, (*path, place), note), number=place)
+        for place, each in enumerate(entries[:_MOST_ENTRIES])
     )
 
 
@@ -70,7 +73,12 @@ def read_annotation(text: str, path: Path, note: Note) -> tuple[Script, ...]:
         note(path, text, said_by(error))
         return ()
     raw = documents[0].value if documents else None
-    return read_scripts([raw] if isinstance(raw, dict) else raw, path, note)
+    scripts = read_scripts([raw] if isinstance(raw, dict) else raw, path, note)
+    for place, script in enumerate(scripts):
+        if script.command:
+            message = say("only entries of the scenario can name a command, which no pod keeps")
+            note((*path, place, "command"), script.command, message)
+    return tuple(replace(script, number=NO_ENTRY) for script in scripts)
 
 
 def ignored(path: Path, value: Any, message: str) -> None:
@@ -79,9 +87,12 @@ def ignored(path: Path, value: Any, message: str) -> None:
 
 def _script(raw: Any, path: Path, note: Note) -> Script:
     entry = _mapping(raw, _FIELDS, path, note)
-    patterns = {name: _text(entry, name, path, note) for name in _PATTERNS}
+    pod, container, image, command = (_text(entry, name, path, note) for name in _PATTERNS)
     return Script(
-        **patterns,
+        pod=pod,
+        container=container,
+        image=image,
+        command=command,
         labels=_labels(entry.get("labels"), (*path, "labels"), note),
         indexes=_indexes(entry.get("index"), (*path, "index"), note),
         times=_integer(entry, "times", path, note, _MOST),
@@ -149,13 +160,13 @@ def _turns(raw: Any, path: Path, note: Note) -> tuple[Turn, ...]:
 def parse_turns(raw: Any) -> tuple[Turn, ...]:
     """The turns of a text such as "10s=pass, 2m=fail". Raises ValueError."""
     turns: list[Turn] = []
-    for entry in raw.split(",") if isinstance(raw, str) else [shown(raw)]:
-        at, equals, word = entry.strip().rpartition("=")
+    for entry in raw.split(",") if isinstance(raw, str) else [raw]:
+        at, equals, word = entry.strip().rpartition("=") if isinstance(entry, str) else ("", "", "")
         if word.strip() not in ("pass", "fail"):
             raise ValueError(
                 say(
                     "{found} is neither pass nor fail, with or without a time: pass, 10s=pass or 2m=fail",
-                    found=shown(entry.strip()),
+                    found=shown(entry.strip() if isinstance(entry, str) else entry),
                 )
             )
         turns.append(Turn(parse_duration(at.strip()) if equals else 0, word.strip() == "pass"))

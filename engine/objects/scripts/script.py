@@ -9,6 +9,8 @@ from engine.kernel.latency import Latency
 # How a process ends that is told to, by SIGTERM and by SIGKILL.
 TERMINATED: Final = 143
 KILLED: Final = 137
+# In the place of an entry's number: no entry of the scenario.
+NO_ENTRY: Final = -1
 
 
 class ProbeKind(Enum):
@@ -94,12 +96,15 @@ class Script:
     """An entry: whose containers it is about, and what they do.
 
     Patterns are those of a shell; "" holds for everything. It is about the first *times* pods of an
-    owner; 0 for all.
+    owner; 0 for all. *number* is its place in the scenario; entries of an annotation have none.
     """
+
+    number: int = NO_ENTRY
 
     pod: str = ""
     container: str = ""
     image: str = ""
+    command: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     indexes: tuple[int, ...] = ()
     times: int = 0

@@ -10,14 +10,13 @@ from engine.kernel.units import nanoseconds_of
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Pod
 from engine.objects.scripts.matching import (
-    NO_ENTRY,
     all_containers,
     entries_about,
     entry_of_identity,
     part_of,
     scripts_for,
 )
-from engine.objects.scripts.script import Script
+from engine.objects.scripts.script import NO_ENTRY, Script
 from kube.status import bad_request
 
 _STATUSES: Final = ("initContainerStatuses", "containerStatuses")

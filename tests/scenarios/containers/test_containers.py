@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engine.cluster.checks.cluster_checks import cluster_findings
 from engine.cluster.cluster import Cluster
 from engine.kernel.units import SECOND
 from tests.scenarios.containers.scripted import (
@@ -270,6 +271,16 @@ def test_an_entry_is_about_what_it_names(match: dict[str, Any], is_about: bool) 
     assert (status(played, "Pod", "web-1")["phase"] == "Failed") is is_about
 
 
+def test_an_entry_is_about_a_command() -> None:
+    main = {"name": "main", "image": "i", "command": ["sh", "-c"], "args": ["exit 9"]}
+    other = {"name": "main", "image": "i", "command": ["sh", "-c"], "args": ["exit 8"]}
+    script = {"command": "*exit 9", "runs": [{"for": "1s", "exit": 9}]}
+    pods = pod("a", main, restartPolicy="Never"), pod("b", other, restartPolicy="Never")
+    played = play(*pods, containers=[script])
+    assert status(played, "Pod", "a")["phase"] == "Failed"
+    assert status(played, "Pod", "b")["phase"] == "Running"
+
+
 def test_a_stopped_kubelet_finds_what_ended_meanwhile() -> None:
     steps = [{"at": "10s", "stop_kubelet": "n1"}, {"at": "30s", "start_kubelet": "n1"}]
     script = {"runs": [{"for": "15s", "exit": 4}]}
@@ -326,3 +337,24 @@ def test_each_version_words_its_events(profile: str, created: str, started: str)
     played = play(pod("web"), containers=[script], profile=profile, duration="5s")
     assert messages(played, "Created") == [created]
     assert messages(played, "Started") == [started]
+
+
+def test_pages_show_what_containers_do() -> None:
+    main = {"name": "main", "image": "i", "readinessProbe": probe()}
+    scripts = [{"pod": "web", **CRASH}, {"pod": "slow", "readiness": "20s=pass"}]
+    played = play(pod("web"), pod("slow", main), containers=scripts, duration="1m")
+    told = played.at(15)["pod/default/web"]["told"]
+    assert (told["container"], told["reason"]) == ("main", "CrashLoopBackOff")
+    assert (told["restarts"], told["is_fault"]) == (1, True)
+    assert played.at(10)["pod/default/slow"]["told"]["reason"] == "ContainersNotReady"
+    assert "told" not in played.end["pod/default/slow"]
+
+
+def test_checks_find_nothing_in_a_scripted_run() -> None:
+    main = {"name": "main", "image": "i", "readinessProbe": probe()}
+    scripts = [{"pod": "web", **CRASH}, {"pod": "slow", "readiness": "20s=pass"}]
+    cluster = Cluster.create(scenario(pod("web"), pod("slow", main), containers=scripts))
+    for second in range(0, 60, 3):
+        cluster.advance(second * SECOND)
+        cluster.take()
+        assert cluster_findings(cluster) == []

@@ -131,7 +131,7 @@ function placed(id, pod, node) {
 /** For so many nanoseconds a pod may start or become ready; triage calls it stuck after that. */
 const PATIENCE = 600e9;
 
-/** What the files tell of the containers of a pod, until the run itself has changed their status; null for nothing. */
+/** What the status of a pod tells of its containers, by the files or by their script; null for nothing. */
 function toldHealth(pod) {
   const {told, node} = pod;
   if (!told) return null;
