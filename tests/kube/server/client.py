@@ -119,6 +119,17 @@ class Kube:
     @asynccontextmanager
     async def watching(self, path: str) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         """The events of a watch, as they come."""
+
+        async def events(lines: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any]]:
+            async for line in lines:
+                yield json.loads(line)
+
+        async with self.reading(path) as lines:
+            yield events(lines)
+
+    @asynccontextmanager
+    async def reading(self, path: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The lines of an answer, as they come."""
         lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         left = asyncio.Event()
 
@@ -126,9 +137,9 @@ class Kube:
             for line in message.get("body", b"").splitlines():
                 lines.put_nowait(line)
 
-        async def events() -> AsyncIterator[dict[str, Any]]:
+        async def received() -> AsyncIterator[bytes]:
             while (line := await lines.get()) is not None:
-                yield json.loads(line)
+                yield line
 
         served = asyncio.create_task(
             self._application(self._scope("GET", path, {}), _receive(b"", left), send)
@@ -136,7 +147,7 @@ class Kube:
         served.add_done_callback(lambda _: lines.put_nowait(None))
         try:
             async with asyncio.timeout(HANG_SECONDS):
-                yield events()
+                yield received()
         finally:
             left.set()
             served.cancel()
