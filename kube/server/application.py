@@ -216,26 +216,30 @@ class Server:
             place = await stack.enter_async_context(AsyncExitStack())
             await place.enter_async_context(self._lists.hold(request_key(request.scope)))
             return _stream(await self._begun(read, feed, place.aclose))
+        if target.subresource == "log" and asks_to_follow(request.query_params):
+            stack.enter_context(_counted(visitor, request))
+            return await self._followed(read, run)
         if target.is_collection:
             await stack.enter_async_context(self._lists.hold(request_key(request.scope)))
         instant = await stack.enter_async_context(now(self._links, run.pk))
-        if target.subresource == "log" and asks_to_follow(read.request.query_params):
-            return await self._followed(read, instant, run)
         return await _read(read, instant, run)
 
-    async def _followed(self, read: Read, instant: Instant, run: Run) -> Response:
-        """A log that goes on while the run does."""
+    async def _followed(self, read: Read, run: Run) -> Response:
+        """A log that goes on while the run does, and while the client may read it."""
+        credential = credential_of(read.request.headers)
 
         async def look() -> Seen | None:
             with suppress(*DATABASE_ERRORS, ApiError):
-                async with now(self._links, run.pk) as later:
-                    return await pod_seen(read, later)
+                if await watcher_of(credential, run.pk) is not None:
+                    async with now(self._links, run.pk) as later:
+                        return await pod_seen(read, later)
             return None
 
+        # No transaction is held while the client follows.
+        async with now(self._links, run.pk) as instant:
+            seen = await pod_seen(read, instant)
         scripts = await scripts_of_run(run.pk)
-        return await log_answer(
-            await pod_seen(read, instant), read.request.query_params, scripts, look
-        )
+        return await log_answer(seen, read.request.query_params, scripts, look)
 
     async def _begun(
         self, read: Read, feed: Feed, has_listed: Callable[[], Awaitable[None]]

@@ -3,9 +3,13 @@
 import heapq
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from engine.objects.scripts.script import CommandAnswer, LogLine, Script
+
+_MOST_LINES: Final = 50_000
+# Upstream: the kubelet's containerLogMaxSize.
+_MOST_BYTES: Final = 10 * 1024 * 1024
 
 
 class Printed(NamedTuple):
@@ -18,9 +22,11 @@ class Printed(NamedTuple):
 def printed_lines(script: Script, started: int, since: int, until: int) -> Iterator[Printed]:
     """The lines that were printed from *since* on and before *until*, in order; ns since EPOCH.
 
-    *started* is when the container started. A text of several lines is printed at once.
+    *started* is when the container started. A text of several lines is printed at once. Of lines that
+    come again and again, the oldest are gone: a kubelet rotates the log of a container, too.
     """
-    streams = [_times(line, started, since, until) for line in script.logs]
+    most = _MOST_LINES // max(1, sum(line.every > 0 for line in script.logs))
+    streams = [_times(line, started, since, until, most) for line in script.logs]
     for at, place in heapq.merge(*(_placed(times, i) for i, times in enumerate(streams))):
         for text in script.logs[place].text.splitlines() or [""]:
             yield Printed(at, text)
@@ -30,10 +36,14 @@ def _placed(times: Iterator[int], place: int) -> Iterator[tuple[int, int]]:
     return ((at, place) for at in times)
 
 
-def _times(line: LogLine, started: int, since: int, until: int) -> Iterator[int]:
+def _times(line: LogLine, started: int, since: int, until: int, most: int) -> Iterator[int]:
+    """When the line is printed, at most the last *most* times, and in _MOST_BYTES."""
     at = started + line.at
-    if line.every and at < since:
-        at += -((at - since) // line.every) * line.every
+    if line.every:
+        most = max(1, min(most, _MOST_BYTES // (len(line.text) + 1)))
+        first = max(since, until - most * line.every)
+        if at < first:
+            at += -((at - first) // line.every) * line.every
     while at < until:
         if at >= since:
             yield at

@@ -41,6 +41,7 @@ _FIELDS: Final = (
     *("labels", "index", "times", "runs", "stop", *_PROBES, "logs", "exec"),
 )
 _MOST_ENTRIES: Final = 500
+_MOST_LINES: Final = 1_000
 # Of an annotation; upstream keeps no more of all annotations: apimachinery, TotalAnnotationSizeLimitB.
 _LIMITS: Final = Limits(bytes=256 * 1024, depth=10, nodes=20_000, alias_nodes=2_000)
 _LONGEST_OUTPUT: Final = 64 * 1024
@@ -106,10 +107,7 @@ def _script(raw: Any, path: Path, note: Note) -> Script:
             for name, kind in _PROBES.items()
             if name in entry
         ),
-        logs=tuple(
-            _log_line(each, (*path, "logs", place), note)
-            for place, each in enumerate(_list(entry.get("logs"), (*path, "logs"), note))
-        ),
+        logs=_log_lines(entry.get("logs"), (*path, "logs"), note),
         commands=None
         if entry.get("exec") is None
         else tuple(
@@ -171,6 +169,20 @@ def parse_turns(raw: Any) -> tuple[Turn, ...]:
             )
         turns.append(Turn(parse_duration(at.strip()) if equals else 0, word.strip() == "pass"))
     return tuple(turns)
+
+
+def _log_lines(raw: Any, path: Path, note: Note) -> tuple[LogLine, ...]:
+    lines = _list(raw, path, note)
+    if len(lines) > _MOST_LINES:
+        message = say(
+            "has {count} entries; at most {most_tags} are read",
+            count=len(lines),
+            most_tags=_MOST_LINES,
+        )
+        note(path, None, message)
+    return tuple(
+        _log_line(each, (*path, place), note) for place, each in enumerate(lines[:_MOST_LINES])
+    )
 
 
 def _log_line(raw: Any, path: Path, note: Note) -> LogLine:

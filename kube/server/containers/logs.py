@@ -26,8 +26,6 @@ from kube.status import ApiError, bad_request, invalid
 # A pod about which no entry says anything.
 _SIMULATION: Final = "This is a simulation: containers run no processes.\n"
 _INTEGER: Final = re.compile(r"[+-]?\d{1,18}")
-# Lines that are kept of what was printed; a container may print for years.
-_MOST_LINES: Final = 50_000
 _LOOK_AGAIN: Final = 1.0  # seconds
 
 
@@ -143,7 +141,7 @@ async def log_answer(
     since = _since(options, seen.clock)
     lines: Iterable[Printed] = _until_now(logged, since, seen.clock)
     if options.tail is not None:
-        lines = deque(lines, min(options.tail, _MOST_LINES))
+        lines = deque(lines, options.tail)
     text = _text(lines, options)
     if not options.follow or options.previous or look is None or logged.ended is not None:
         return PlainTextResponse(text)
@@ -176,10 +174,9 @@ def _since(options: LogOptions, clock: int) -> int:
 
 
 def _until_now(logged: Logged, since: int, clock: int) -> Iterable[Printed]:
-    """The newest lines, at most so many. What is printed in the second of its end is there."""
+    """The lines so far. What is printed in the second of its end is there."""
     until = clock + 1 if logged.ended is None else logged.ended + 1
-    lines = printed_lines(logged.script, logged.started, since, min(until, clock + 1))
-    return deque(lines, _MOST_LINES)
+    return printed_lines(logged.script, logged.started, since, min(until, clock + 1))
 
 
 def _text(lines: Iterable[Printed], options: LogOptions) -> str:
