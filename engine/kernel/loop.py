@@ -149,13 +149,25 @@ class EventLoop:
         self.held.pop((owner, key), None)
         return False
 
-    def guarded(self, callback: Callback, *args: Any) -> None:
-        """Call *callback*. What comes after it goes on if the boundary takes what it raises."""
-        try:
-            callback(*args)
-        except _UNEXPECTED as error:
-            if not self._catches(error, callback, args):
-                raise
+    def tell_each(
+        self, watchers: Iterable[Callback], event: Any, of: Any, cause: int | None = None
+    ) -> None:
+        """Call each of *watchers* with *event*; one that fails does not keep it from the others.
+
+        One that has failed with the object *of* the event, and is held back, is passed over. Each
+        begins with *cause*, if given, or with what the one before has left. One boundary for all: a
+        write has many watchers, most of which have little to do.
+        """
+        for watcher in watchers:
+            if cause is not None:
+                self.cause = cause
+            if self.held and self.is_held(held_name(watcher), of.id):
+                continue
+            try:
+                watcher(event)
+            except _UNEXPECTED as error:
+                if not self._catches(error, watcher, (event,)):
+                    raise
 
     def tried(
         self, callback: Callable[..., Result], one: Any, *args: Any, key: str = ""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from engine.api_server.store.store import ObjectStore
-from engine.api_server.store.watches import Watcher, WatchEvent, tell
+from engine.api_server.store.watches import Watcher, WatchEvent
 from engine.kernel.loop import is_method_of
 from engine.objects.objects import ApiObject
 
@@ -32,9 +32,10 @@ class Informer(Generic[Obj]):
             self._objects.pop(new.key, None)
         else:
             self._objects[new.key] = new
-        for handler, needed in self._thorough if event.plain else self._handlers:
-            if needed is None or needed:
-                tell(self._loop, handler, event)
+        handlers = self._thorough if event.plain else self._handlers
+        # Asked one by one: what a handler does may give the next one work.
+        with_work = (handler for handler, needed in handlers if needed is None or needed)
+        self._loop.tell_each(with_work, event, new)
 
     def on_event(
         self,

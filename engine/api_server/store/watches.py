@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 from engine.api_server.store.faults import ApiFaults, Cut
-from engine.kernel.loop import EventLoop, held_name, is_method_of
+from engine.kernel.loop import EventLoop, is_method_of
 from engine.objects.objects import ApiObject
 
 WatchType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -147,24 +147,14 @@ class Watches:
 
     def _call(self, watchers: list[Watcher], event: WatchEvent) -> None:
         loop, cause = self._loop, self._loop.cause
-        for watcher in watchers:
-            loop.cause = cause
-            tell(loop, watcher, event)
+        loop.tell_each(watchers, event, event.new, cause)
         loop.cause = cause
 
     def _call_each(self, watchers: list[Watcher], found: list[tuple[int, ApiObject]]) -> None:
         """Deliver objects that a new watch finds, each with the event that is its cause."""
         for cause, obj in found:
-            for watcher in watchers:
-                self._loop.cause = cause
-                tell(self._loop, watcher, new_event(WatchEvent, ("ADDED", None, obj, False)))
-
-
-def tell(loop: EventLoop, watcher: Watcher, event: WatchEvent) -> None:
-    """Call *watcher*, unless it has failed with this object, and is not to try it again yet."""
-    if loop.held and loop.is_held(held_name(watcher), event.new.id):
-        return
-    loop.guarded(watcher, event)
+            event = new_event(WatchEvent, ("ADDED", None, obj, False))
+            self._loop.tell_each(watchers, event, obj, cause)
 
 
 def _missed(cut: Cut, objects: Mapping[str, ApiObject]) -> list[WatchEvent]:
