@@ -179,11 +179,8 @@ class VolumeBinding(Plugin):
             return self._conflict_detail(claims.bound, row)
         if code & _NOT_EXIST:
             return Detail(text=say("bound to a volume that does not exist"))
-        keys = [claim.key for claim in claims.delayed]
-        text = say("no volume for {claims}", claims=enumerated(keys))
-        if code & NO_SPACE:
-            text = say("not enough free storage {claims}", claims=enumerated(keys))
-        return Detail(text=text, numbers={"claims": keys})
+        keys = tuple([claim.key for claim in claims.delayed])
+        return _no_storage(keys) if code & NO_SPACE else _no_volume(keys)
 
     def _conflict_detail(self, bound: Iterable[PersistentVolumeClaim], row: int) -> Detail:
         for claim in bound:
@@ -206,6 +203,20 @@ class VolumeBinding(Plugin):
     def events_to_register(self) -> Sequence[Registration]:
         """See `EnqueueExtensions`."""
         return EVENTS
+
+
+@lru_cache(maxsize=512)
+def _no_volume(claims: tuple[str, ...]) -> Detail:
+    """The evidence that no free volume can be reached; nodes share one."""
+    text = say("no volume for {claims}", claims=enumerated(claims))
+    return Detail(text=text, numbers={"claims": [*claims]})
+
+
+@lru_cache(maxsize=512)
+def _no_storage(claims: tuple[str, ...]) -> Detail:
+    """The evidence that no class can provision at the node; nodes share one."""
+    text = say("not enough free storage {claims}", claims=enumerated(claims))
+    return Detail(text=text, numbers={"claims": [*claims]})
 
 
 @lru_cache(maxsize=512)

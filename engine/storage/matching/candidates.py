@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from engine.kernel.sentences import Sentence, enumerated, say
+from engine.kernel.sentences import Sentence, enumerated, phrase, say
 from engine.objects.objects import (
     Node,
     PersistentVolume,
@@ -27,6 +27,8 @@ from engine.storage.matching.rules import check_volume_satisfies_claim
 SHOWN: Final = 200
 CONTROLLER: Final = "pv-controller"
 SCHEDULER: Final = "scheduler"
+_NAMES_ANOTHER: Final = phrase("the claim names {volume}")
+_NAMED_BUT: Final = phrase("the claim names it, but {fault}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +195,13 @@ def _named(
     wrong = None
     if volume is not None and volume.claim_ref is None:
         wrong = check_volume_satisfies_claim(volume, claim)
-    other = Fault("named", say("the claim names {volume}", volume=name), {"names": name})
+    other = Fault("named", _NAMES_ANOTHER, {"volume": name}, {"names": name})
     judged: list[CandidateVerdict] = []
     for verdict in verdicts:
         if verdict.volume != name:
             judged.append(replace(verdict, faults=(other, *verdict.faults)))
         elif wrong is not None:
-            fault = Fault(
-                "named", say("the claim names it, but {fault}", fault=wrong), {"names": name}
-            )
+            fault = Fault("named", _NAMED_BUT, {"fault": wrong}, {"names": name})
             judged.append(replace(verdict, chosen=False, faults=(fault,)))
         else:
             taken = tuple(fault for fault in verdict.faults if fault.rule == "claimed")

@@ -3,22 +3,51 @@
 The rules are those of rules.py; here each one that a volume breaks becomes a `Fault`.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from engine.kernel.sentences import Sentence, enumerated, say
+from engine.kernel.sentences import Argument, Phrase, Sentence, enumerated, phrase, say
 from engine.objects.objects import Node, PersistentVolume, PersistentVolumeClaim, quantity
 from engine.storage.matching.offers import Offer, Wanted, fits_node, offer_of, wanted_of
 from engine.storage.matching.rules import NOTHING_EXCLUDED
 
 
 class Fault(NamedTuple):
-    """One rule that a volume breaks for a claim: the rule's name, a sentence, and the numbers."""
+    """One rule that a volume breaks for a claim: the rule's name, a sentence, and the numbers.
+
+    The sentence is its phrase with something at the places, and is made when it is read: of all
+    volumes that a claim could not have, only the nearest few are shown.
+    """
 
     rule: str
-    text: Sentence
+    phrase: Phrase
+    places: Mapping[str, Argument]
     detail: dict[str, Any]
+
+    @property
+    def text(self) -> Sentence:
+        """The sentence."""
+        return self.phrase.say(**self.places)
+
+
+_RESERVED: Final = phrase("the claim has volume {volume} reserved for it")
+_EXCLUDED: Final = phrase("chosen for another claim of the pod")
+_DELAYED: Final = phrase("left to the scheduler until a pod needs the claim")
+_TOO_SMALL: Final = phrase("{size} is {short} too small")
+_RESERVED_EARLIER: Final = phrase("reserved for an earlier claim {claim_key} (uid {claim_uid})")
+_RESERVED_FOR: Final = phrase("reserved for claim {claim}")
+_BOUND_TO: Final = phrase("bound to claim {claim}")
+_OTHER_MODE: Final = phrase("volumeMode is {mode}, the claim asks for {wanted}")
+_DELETING: Final = phrase("it is being deleted")
+_UNAVAILABLE: Final = phrase("phase is {phase}, not Available")
+_MATCHES_NOTHING: Final = phrase("the claim's selector matches nothing")
+_OTHER_LABEL: Final = phrase("label {requirement} is not met: {key}={value}")
+_NO_LABEL: Final = phrase("label {requirement} is missing")
+_OTHER_CLASS: Final = phrase("class is {has}, the claim asks for {asks}")
+_OUT_OF_REACH: Final = phrase("its node affinity needs {affinity}, unlike {node}")
+_NO_ACCESS: Final = phrase("does not offer {modes}")
+_OTHER_ATTRIBUTES: Final = phrase("volumeAttributesClass is {has}, the claim asks for {asks}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +103,7 @@ def explain_candidates(
     blocking = next((v for v in verdicts if v.prebound and v.rule == "node-affinity"), None)
     if blocking is not None and not chosen:
         # A claim with a reserved volume takes no other one, even on nodes that cannot reach it.
-        fault = Fault(
-            "reserved",
-            say("the claim has volume {volume} reserved for it", volume=blocking.volume),
-            {},
-        )
+        fault = Fault("reserved", _RESERVED, {"volume": blocking.volume}, {})
         verdicts = [v if v.faults else replace(v, faults=(fault,)) for v in verdicts]
     verdicts.sort(key=_nearness)
     return verdicts
@@ -98,9 +123,7 @@ def _verdict(
 ) -> CandidateVerdict:
     prebound = offer.names(wanted)
     found = [
-        Fault("excluded", say("chosen for another claim of the pod"), {})
-        if offer.name in excluded
-        else None,
+        Fault("excluded", _EXCLUDED, {}, {}) if offer.name in excluded else None,
         _claimed_fault(wanted, offer),
         _size_fault(wanted, offer),
         _mode_fault(wanted, offer),
@@ -113,9 +136,7 @@ def _verdict(
         found += [listed, _affinity_fault(offer, node)]
     else:
         found += [
-            Fault("delayed", say("left to the scheduler until a pod needs the claim"), {})
-            if delay_binding and node is None
-            else None,
+            Fault("delayed", _DELAYED, {}, {}) if delay_binding and node is None else None,
             # The phase adds nothing for a volume that another claim has.
             _phase_fault(offer) if offer.claim_key is None else None,
             _selector_fault(wanted, offer),
@@ -128,7 +149,7 @@ def _verdict(
         offer.capacity_bytes,
         offer.name == chosen,
         prebound,
-        tuple(fault for fault in found if fault is not None),
+        tuple([fault for fault in found if fault is not None]),
     )
 
 
@@ -140,49 +161,38 @@ def _size_fault(wanted: Wanted, offer: Offer) -> Fault | None:
         return None
     has, asks = offer.capacity_bytes, wanted.bytes
     short = asks - has
-    text = say(
-        "{size} is {short} too small",
-        size=quantity.format_bytes(has),
-        short=quantity.format_bytes(short),
-    )
-    return Fault("size", text, {"capacity": has, "request": asks, "short": short})
+    places = {"size": quantity.format_bytes(has), "short": quantity.format_bytes(short)}
+    detail = {"capacity": has, "request": asks, "short": short}
+    return Fault("size", _TOO_SMALL, places, detail)
 
 
 def _claimed_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     if offer.claim_key is None or offer.names(wanted):
         return None
+    detail = {"claim": offer.claim_key, "uid": offer.claim_uid}
     if offer.claim_key == wanted.key:
-        text = say(
-            "reserved for an earlier claim {claim_key} (uid {claim_uid})",
-            claim_key=offer.claim_key,
-            claim_uid=offer.claim_uid,
-        )
-    else:
-        text = say("reserved for claim {claim}", claim=offer.claim_key)
-        if offer.claim_uid:
-            text = say("bound to claim {claim}", claim=offer.claim_key)
-    return Fault("claimed", text, {"claim": offer.claim_key, "uid": offer.claim_uid})
+        places = {"claim_key": offer.claim_key, "claim_uid": offer.claim_uid}
+        return Fault("claimed", _RESERVED_EARLIER, places, detail)
+    claimed = _BOUND_TO if offer.claim_uid else _RESERVED_FOR
+    return Fault("claimed", claimed, {"claim": offer.claim_key}, detail)
 
 
 def _mode_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     if offer.mode == wanted.mode:
         return None
-    text = say(
-        "volumeMode is {mode}, the claim asks for {wanted}", mode=offer.mode, wanted=wanted.mode
-    )
-    return Fault("volume-mode", text, {"volumeMode": offer.mode, "asked": wanted.mode})
+    places = {"mode": offer.mode, "wanted": wanted.mode}
+    detail = {"volumeMode": offer.mode, "asked": wanted.mode}
+    return Fault("volume-mode", _OTHER_MODE, places, detail)
 
 
 def _deleting_fault(offer: Offer) -> Fault | None:
-    return Fault("deleting", say("it is being deleted"), {}) if offer.deleting else None
+    return Fault("deleting", _DELETING, {}, {}) if offer.deleting else None
 
 
 def _phase_fault(offer: Offer) -> Fault | None:
     if offer.available:
         return None
-    return Fault(
-        "phase", say("phase is {phase}, not Available", phase=offer.phase), {"phase": offer.phase}
-    )
+    return Fault("phase", _UNAVAILABLE, {"phase": offer.phase}, {"phase": offer.phase})
 
 
 def _selector_fault(wanted: Wanted, offer: Offer) -> Fault | None:
@@ -191,19 +201,13 @@ def _selector_fault(wanted: Wanted, offer: Offer) -> Fault | None:
         return None
     broken = next((r for r in selector.requirements if not r.matches(labels)), None)
     if broken is None:
-        return Fault("selector", say("the claim's selector matches nothing"), {})
-    has = labels.get(broken.key)
-    text = (
-        say(
-            "label {requirement} is not met: {key}={value}",
-            requirement=str(broken),
-            key=broken.key,
-            value=has,
-        )
-        if has
-        else say("label {requirement} is missing", requirement=str(broken))
-    )
-    return Fault("selector", text, {"requirement": str(broken), "label": has})
+        return Fault("selector", _MATCHES_NOTHING, {}, {})
+    requirement, has = str(broken), labels.get(broken.key)
+    detail = {"requirement": requirement, "label": has}
+    if not has:
+        return Fault("selector", _NO_LABEL, {"requirement": requirement}, detail)
+    places = {"requirement": requirement, "key": broken.key, "value": has}
+    return Fault("selector", _OTHER_LABEL, places, detail)
 
 
 def _class_fault(wanted: Wanted, offer: Offer) -> Fault | None:
@@ -212,37 +216,28 @@ def _class_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     none = say("none")
     has, asks = offer.storage_class or none, wanted.storage_class or none
     detail = {"class": offer.storage_class, "asked": wanted.storage_class}
-    return Fault(
-        "class", say("class is {has}, the claim asks for {asks}", has=has, asks=asks), detail
-    )
+    return Fault("class", _OTHER_CLASS, {"has": has, "asks": asks}, detail)
 
 
 def _affinity_fault(offer: Offer, node: Node | None) -> Fault | None:
     if node is None or fits_node(offer, node):
         return None
-    text = say(
-        "its node affinity needs {affinity}, unlike {node}",
-        affinity=str(offer.affinity),
-        node=node.name,
-    )
-    return Fault("node-affinity", text, {"node": node.name, "needs": str(offer.affinity)})
+    affinity = str(offer.affinity)
+    places = {"affinity": affinity, "node": node.name}
+    return Fault("node-affinity", _OUT_OF_REACH, places, {"node": node.name, "needs": affinity})
 
 
 def _access_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     missing = [mode for mode in wanted.modes if mode not in offer.modes]
     if not missing:
         return None
-    text = say("does not offer {modes}", modes=enumerated(missing))
-    return Fault("access-modes", text, {"missing": missing, "offers": list(offer.modes)})
+    detail = {"missing": missing, "offers": list(offer.modes)}
+    return Fault("access-modes", _NO_ACCESS, {"modes": enumerated(missing)}, detail)
 
 
 def _attributes_fault(wanted: Wanted, offer: Offer) -> Fault | None:
     asks, has = wanted.attributes_class, offer.attributes_class
     if asks == has:
         return None
-    text = say(
-        "volumeAttributesClass is {has}, the claim asks for {asks}",
-        has=has or say("none"),
-        asks=asks or say("none"),
-    )
-    return Fault("attributes-class", text, {"class": has, "asked": asks})
+    places = {"has": has or say("none"), "asks": asks or say("none")}
+    return Fault("attributes-class", _OTHER_ATTRIBUTES, places, {"class": has, "asked": asks})
