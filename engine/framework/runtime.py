@@ -195,8 +195,9 @@ class Framework:
         self.local_names = frozenset(p.name for p in everything if p.is_local)
         self.volume_names = frozenset(p.name for p in everything if p.needs_volumes)
         self.static_names = frozenset(p.name for p in everything if p.is_static)
-        self._varying_filters = [p.name for p in plugins.filter if p.name not in self.static_names]
-        self._room_filters = [p.name for p in plugins.filter if isinstance(p, RoomFilter)]
+        filters = frozenset(p.name for p in plugins.filter)
+        self._varying_filters = filters - self.static_names
+        self._room_filters = frozenset(p.name for p in plugins.filter if isinstance(p, RoomFilter))
         # The plugin that plans the binding of volumes, if the profile has one.
         self.volume_binding: VolumePlanner | None = next(
             (plugin for plugin in plugins.filter if isinstance(plugin, VolumePlanner)), None
@@ -263,14 +264,16 @@ class Framework:
         names: frozenset[str] | None = None
         narrowed: list[str] = []
         refusal = SUCCESS
-        has_volumes = bool(state.pod.pod.volumes)
+        trace, has_volumes = self.trace, bool(state.pod.pod.volumes)
         for plugin in self.plugins.pre_filter:
             if plugin.name in self.volume_names and not has_volumes:
                 state.skip_filter.add(plugin.name)
-                self._tell_pre_filter(state, plugin, PRE_FILTER_SKIP)
+                if trace is not None:
+                    self._tell_pre_filter(trace, state, plugin, PRE_FILTER_SKIP)
                 continue
             result = plugin.pre_filter(state)
-            self._tell_pre_filter(state, plugin, result)
+            if trace is not None:
+                self._tell_pre_filter(trace, state, plugin, result)
             refused = not result.status.is_success
             if result.status.code is Code.SKIP or (refused and plugin.name in self._late):
                 state.skip_filter.add(plugin.name)
@@ -287,8 +290,8 @@ class Framework:
             names = result.node_names if names is None else names & result.node_names
             if not names:
                 return _nothing_left(narrowed), names, tuple(sorted(narrowed))
-        if self.trace is not None:
-            self._tell_kept(self.trace, state)
+        if trace is not None:
+            self._tell_kept(trace, state)
         return refusal, names, tuple(sorted(narrowed))
 
     def _tell_kept(self, trace: Trace, state: CycleState) -> None:
@@ -300,13 +303,11 @@ class Framework:
                 trace.add(state.pod.pod.id, step)
 
     def _tell_pre_filter(
-        self, state: CycleState, plugin: PreFilterPlugin, result: PreFilterResult
+        self, trace: Trace, state: CycleState, plugin: PreFilterPlugin, result: PreFilterResult
     ) -> None:
-        if self.trace is None:
-            return
         late = plugin.name in self._late and not result.status.is_success
         step = pre_filter_answer(state, plugin, PRE_FILTER_SKIP if late else result)
-        self.trace.add(state.pod.pod.id, step)
+        trace.add(state.pod.pod.id, step)
 
     def run_filters(self, state: CycleState, rows: IntArray, first: int = 1) -> Verdicts:
         """The first refusal of each row, in the profile's order, from the *first* filter on."""
@@ -363,7 +364,7 @@ class Framework:
 
     def only_room_varies(self, state: CycleState) -> bool:
         """Whether other pods affect this one only through the room that they take on their node."""
-        asked = [name for name in self._varying_filters if name not in state.skip_filter]
+        asked = self._varying_filters - state.skip_filter
         return bool(asked) and asked == self._room_filters
 
     def filter_one_with(

@@ -111,8 +111,8 @@ class SchedulerCache:
         uid = info.uid or self._uid(info, "assume")
         if uid in self._pods:
             self._refuse(info, "assume", "{pod} is in the cache, so can't be assumed")
-        trace, name = self._clock.trace, info.node_name
-        before = None if trace is None else self.cached_node(name)
+        name = info.node_name
+        before = None if self._clock.trace is None else self.cached_node(name)
         self._nodes.count(info)
         self._pods[uid] = PodState(info, assumed=True)
         self.assumed[info.key] = uid

@@ -90,6 +90,8 @@ class CachedNodes:
         # Upstream's doubly linked list; the most recently changed node stands at the end.
         self._entries: OrderedDict[str, NodeInfo] = OrderedDict()
         self._generation = 0
+        # That of the entry at the end, which changed last, and that of the newest snapshot.
+        self._newest_generation = 0
         self._snapshot_generation = 0
 
     def get(self, name: str) -> NodeInfo | None:
@@ -107,7 +109,7 @@ class CachedNodes:
 
     def take_snapshot(self) -> None:
         """From now on only newer entries are to be copied. Upstream: UpdateSnapshot()."""
-        self._snapshot_generation = self._newest_generation()
+        self._snapshot_generation = self._newest_generation
 
     def snapshot_step(self) -> SnapshotTaken:
         """What `take_snapshot` would copy now: the walk ends at the first entry that is not newer."""
@@ -122,7 +124,7 @@ class CachedNodes:
         return SnapshotTaken(
             self._scheduler,
             before,
-            self._newest_generation(),
+            self._newest_generation,
             tuple(copied),
             stopped_at,
             len(self._entries) - len(copied),
@@ -173,7 +175,7 @@ class CachedNodes:
         if info.pods:
             self._entries.move_to_end(node.name)
         else:
-            del self._entries[node.name]
+            self._drop(node.name)
         if known and self._observer is not None:
             self._observer.node_removed(node.name)
         try:
@@ -190,7 +192,7 @@ class CachedNodes:
         if entry is None:
             entry = self._new_node_info(name)
         entry.add_pod(info)
-        entry.generation = self._generation = self._generation + 1
+        entry.generation = self._generation = self._newest_generation = self._generation + 1
         if self._clock.trace is not None:
             self._write_step(entry, "pod added", info)
         self._entries.move_to_end(name)
@@ -210,7 +212,7 @@ class CachedNodes:
         if self._clock.trace is not None:
             self._write_step(entry, "pod removed", info)
         if not entry.pods and entry.node is None:
-            del self._entries[name]
+            self._drop(name)
         else:
             self._entries.move_to_end(name)
         if self._observer is not None and entry.node is not None:
@@ -269,8 +271,7 @@ class CachedNodes:
 
     def _note_replaced(self, entry: NodeInfo, pod: PodInfo) -> None:
         # As one change for each, the version that goes and the one that comes.
-        self._generation += 2
-        entry.generation = self._generation
+        entry.generation = self._generation = self._newest_generation = self._generation + 2
         if self._clock.trace is not None:
             self._write_step(entry, "pod replaced", pod)
         self._entries.move_to_end(entry.name)
@@ -296,12 +297,14 @@ class CachedNodes:
         return zone_key(node.labels, beta_only=self._rules.beta_zones_only)
 
     def _next_generation(self) -> int:
-        self._generation += 1
+        """For an entry that changes now, and therefore goes to the end."""
+        self._generation = self._newest_generation = self._generation + 1
         return self._generation
 
-    def _newest_generation(self) -> int:
+    def _drop(self, name: str) -> None:
+        del self._entries[name]
         newest = next(reversed(self._entries.values()), None)
-        return 0 if newest is None else newest.generation
+        self._newest_generation = 0 if newest is None else newest.generation
 
     def _write_step(self, entry: NodeInfo, why: NodeChange, pod: PodInfo | None = None) -> None:
         trace = self._clock.trace

@@ -174,10 +174,10 @@ class SchedulingAlgorithm:
         rows = table.active if order is None else order
         if len(rows) == 0:
             return self._without_nodes(pod)
-        trace, wanted = self.framework.trace, self._nodes_to_find(len(rows))
+        trace = self.framework.trace
         if trace is not None:
             rotated = self._kept.rotated(rows, start)
-            trace.add(pod.pod.id, ordered(table, rotated, start, wanted))
+            trace.add(pod.pod.id, ordered(table, rotated, start, self._nodes_to_find(len(rows))))
         asks_extenders = self.extenders is not None and self.extenders.interested(pod)
         explains = explain or keep
         result: ScheduleResult | None = None
@@ -210,6 +210,7 @@ class SchedulingAlgorithm:
         hides_scores = False
         if is_quick and trace is not None:
             # Each node is looked at, but the result has no scores that it had not without a trace.
+            wanted = self._nodes_to_find(len(rows))
             hides_scores = not explains and self._quick.choose(pod, rows, wanted) is not None
         elif is_quick:
             result = self._quickly(pod, rows)

@@ -13,6 +13,7 @@ from typing import ClassVar
 from engine.framework.framework import Plugin
 from engine.framework.pod_groups.groups import group_of, groups_of
 from engine.framework.pods.pod_info import PodInfo
+from engine.kernel.trace import Trace
 from engine.kernel.view import State
 from engine.scheduler.configuration.setup import SchedulerSetup
 from engine.scheduler.cycle.algorithm import SchedulingAlgorithm
@@ -193,11 +194,8 @@ class Scheduler:
     def _decide(self, queued: QueuedPodInfo) -> Attempt:
         """Filter, score and preempt; explain while the node table is unchanged."""
         trace = self._loop.trace
-        if trace is not None and not trace.follows(queued.pod.id):
-            trace = None
         if trace is not None:
-            trace.add(queued.pod.id, self.cache.snapshot_step())
-            trace.add(queued.pod.id, self.cache.tree_step())
+            trace = self._followed(trace, queued.pod.id)
         self.cache.take_snapshot()
         eager = self.explains and self.state.keeps_evidence_of(queued.key)
         algorithm = self._algorithms[queued.pod_info.pod.scheduler_name]
@@ -220,6 +218,14 @@ class Scheduler:
         if decision.node is None and self.explains:
             attempt.blocker = blocker(decision, algorithm, queued.attempts)
         return attempt
+
+    def _followed(self, trace: Trace, pod: str) -> Trace | None:
+        """*trace* with the snapshot that the cycle of *pod* begins with; None if it does not follow it."""
+        if not trace.follows(pod):
+            return None
+        trace.add(pod, self.cache.snapshot_step())
+        trace.add(pod, self.cache.tree_step())
+        return trace
 
     def _is_gone(self, queued: QueuedPodInfo) -> bool:
         """Whether the pod is deleted, bound, or assumed already. Upstream: skipPodSchedule()."""

@@ -235,10 +235,7 @@ class SchedulingQueue:
 
     def _take(self, info: QueuedPodInfo, event: str) -> QueuedPodInfo:
         """The pod, from now on in flight."""
-        trace = self._clock.trace
-        if trace is not None and not trace.follows(info.pod.id):
-            trace = None
-        is_early = trace is not None and event == POP_FROM_BACKOFF_Q
+        is_early = event == POP_FROM_BACKOFF_Q
         backed_off_until = self._backoff.over_at(info) if is_early else None
         info.attempts += 1
         info.backoff_expiration = None
@@ -247,7 +244,8 @@ class SchedulingQueue:
         info.unschedulable_plugins = {}
         info.pending_plugins = {}
         info.gating_plugin = ""
-        if trace is not None:
+        trace = self._clock.trace
+        if trace is not None and trace.follows(info.pod.id):
             trace.add(info.pod.id, self._pop_step(info, event, backed_off_until))
         self.places.arrive(info, "in_flight", event)
         return info

@@ -147,7 +147,8 @@ class BindingCycle:
         self._state.keep_attempt(attempt, seq)
         if PODS_TO_ACTIVATE in state.data:
             self._activate_pods(pod, state)
-        self._nominate_if_it_waits(binding)
+        if self._rules.nominates_before_pre_bind:
+            self._nominate_if_it_waits(binding)
         if binding.waiting_pod is None:
             self._permitted(binding)
 
@@ -243,8 +244,7 @@ class BindingCycle:
 
         Upstream: NominatedNodeNameForExpectation, bindingCycle().
         """
-        waits = binding.waiting_pod is not None or binding.awaits_storage_or_devices
-        if waits and self._rules.nominates_before_pre_bind:
+        if binding.waiting_pod is not None or binding.awaits_storage_or_devices:
             self._writer.write_nomination(binding.queued.pod, binding.node)
 
     def _permitted(self, binding: Binding) -> None:
@@ -296,9 +296,10 @@ class BindingCycle:
             return
         self._chronicle.end_series(binding.info.pod.uid)
         status = self._binder.bind(binding)
-        trace, entity = self._loop.trace, binding.info.pod.id
-        if trace is not None and trace.follows(entity):
-            trace.add(entity, Bound(binding.node, status.code.value, status.reasons))
+        trace = self._loop.trace
+        if trace is not None and trace.follows(binding.info.pod.id):
+            bound = Bound(binding.node, status.code.value, status.reasons)
+            trace.add(binding.info.pod.id, bound)
         if status is not SUCCESS:
             self._fail_at(ExtensionPoint.BIND, binding, status)
             return

@@ -61,4 +61,5 @@ class QuickChoices:
             return None  # The failure only counts if it concerns a node that fits.
         if choice is None or (devices is not None and devices.ends_with_error(state)):
             return None
-        return state, *choice
+        tied, feasible, evaluated = choice
+        return state, tied, feasible, evaluated
