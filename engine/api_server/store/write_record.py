@@ -149,16 +149,15 @@ class WriteRecord:
         before = self._shown.get(entity)
         self._shown[entity], patch = advanced(before, old, new, self._rules, self._ahead)
         self.touched[entity] = new.raw
-        if old is not None and entity in self._recorder.told:
-            patch = {**patch, **self._told_anew(new)}
-        if old is not None and entity in self._recorder.troubles:
-            patch = {**patch, **self._write_came_to_pass(entity, note["by"])}
+        recorder = self._recorder
+        if old is not None and (recorder.told or recorder.troubles):
+            patch = {**patch, **self._of_files_and_troubles(new, note["by"])}
         shown: Changes = {entity: patch} if patch or old is None else {}
         changes = note.get("changes")
         if changes:
             for other, change in changes.items():
                 shown[other] = merge(shown.get(other), change)
-        self._causes[entity] = seq = self._recorder.record(
+        self._causes[entity] = seq = recorder.record(
             fact, entity, note["by"], note.get("message", ""), note.get("data"), shown or None
         )
         if old is None:
@@ -168,6 +167,13 @@ class WriteRecord:
             self._doomed[entity] = note["by"]
         if self.superseding is not None:
             self.superseding.written(write, seq, fact)
+
+    def _of_files_and_troubles(self, new: ApiObject, by: str) -> Attributes:
+        """What a write changes of what the files told of the object, and of what failed before."""
+        told = self._told_anew(new) if new.id in self._recorder.told else {}
+        if new.id in self._recorder.troubles:
+            return {**told, **self._write_came_to_pass(new.id, by)}
+        return told
 
     def _write_came_to_pass(self, entity: str, by: str) -> Attributes:
         """A write of the author whose writes of the object were refused before ends that trouble."""

@@ -133,10 +133,9 @@ class NodeResourcesFit(Plugin):
         if reserved is not None:
             taken += reserved.pods.item(row)
         code = int(taken + 1 > table.allowed_pods.item(row))
-        delegated = self._delegated(state)
         for bit, (column, amount) in enumerate(wanted, 1):
             most = allocatable.item(column, row)
-            if not most and column in delegated:
+            if not most and column in self._delegated(state):
                 continue
             used = requested.item(column, row)
             if reserved is not None:

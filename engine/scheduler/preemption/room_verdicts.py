@@ -77,12 +77,15 @@ class RoomVerdicts:
 
     def set_verdict(self, row: int, plugin: int, code: int) -> None:
         """Set the verdict on *row*."""
-        self._shift(self.plugin.item(row), self.code.item(row), -1)
-        self._shift(plugin, code, 1)
-        self.plugin[row], self.code[row] = plugin, code
+        kind = plugin, code
+        before = self.plugin.item(row), self.code.item(row)
+        if kind == before:
+            return  # As with most rows: an eviction rarely frees enough.
+        self._shift(before, -1)
+        self._shift(kind, 1)
+        self.plugin[row], self.code[row] = kind
 
-    def _shift(self, plugin: int, code: int, delta: int) -> None:
-        kind = (plugin, code)
+    def _shift(self, kind: tuple[int, int], delta: int) -> None:
         count = self.counts.get(kind, 0) + delta
         if count:
             self.counts[kind] = count

@@ -162,10 +162,10 @@ class BackoffByCounts:
 
     def expiry(self, info: QueuedPodInfo) -> int | None:
         """Timestamp + penalty, at the start of its window."""
-        penalty = self.penalty(info)
-        if penalty is None:
-            return None
         if info.backoff_expiration is None:
+            penalty = self.penalty(info)
+            if penalty is None:
+                return None
             failures, since = penalty
             ends = since + backoff_duration(failures, self._rules)
             info.backoff_expiration = _window_start(ends, self._rules)
