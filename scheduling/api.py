@@ -159,7 +159,7 @@ class AttemptDetail(EngineView):
         kept = evidence_kept(attempt)
         if kept is not None:
             return Response(kept)
-        arguments = {"attempt_id": attempt.pk}
+        arguments = {"run_id": run_id, "attempt_id": attempt.pk}
         return EngineAnswer(Question(attempt_evidence_by_id, arguments, run_id, lasts=True))
 
 

@@ -25,4 +25,4 @@ class SchedulingConfig(AppConfig):
         registry.asked_of_heads.update(f"{one.__module__}:{one.__qualname__}" for one in asked)
         if services.attempts_write not in registry.writers:
             registry.writers.append(services.attempts_write)
-            registry.copiers.append(services.attempts_copy)
+            registry.histories.append(services.ATTEMPTS)

@@ -38,10 +38,12 @@ class Pod(ProjectedObject):
         pass
 
 
-class SchedulingAttempt(models.Model):
+class Attempt(models.Model):
     """One try to find a node for a pod; `evidence` is zlib over its JSON."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    run = models.ForeignKey(
+        Run, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
     pod = models.TextField(help_text="NAMESPACE/NAME")
     number = models.IntegerField()
     seq = models.BigIntegerField(help_text=gettext_lazy("of the event that ended it"))
@@ -53,8 +55,25 @@ class SchedulingAttempt(models.Model):
     run_id: int
 
     class Meta:
+        abstract = True
         ordering = ("run_id", "id")
-        indexes = (models.Index(fields=("run", "pod", "number"), name="attempt_pod"),)
 
     def __str__(self) -> str:
         return f"{self.pod} attempt {self.number}: {self.result}"
+
+
+class RecordedAttempt(Attempt):
+    """An attempt as the runner wrote it; forks read those before them: kscope/runs/record/parts.py."""
+
+    class Meta(Attempt.Meta):
+        abstract = False
+        indexes = (models.Index(fields=("run", "pod", "number"), name="attempt_pod"),)
+
+
+class SchedulingAttempt(Attempt):
+    """An attempt of a run's history, as a view has it: also what came before a fork began."""
+
+    class Meta(Attempt.Meta):
+        abstract = False
+        managed = False
+        db_table = "scheduling_schedulingattempt"

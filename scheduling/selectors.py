@@ -120,10 +120,10 @@ def _evidence_made_again(run: Run, attempt: SchedulingAttempt, start: int) -> di
     return None
 
 
-def attempt_evidence_by_id(attempt_id: int) -> dict[str, Any]:
+def attempt_evidence_by_id(run_id: int, attempt_id: int) -> dict[str, Any]:
     """See attempt_evidence. An answer that is kept is given again."""
-    attempt = SchedulingAttempt.objects.get(pk=attempt_id)
-    run, question = Run.described().get(pk=attempt.run_id), ("evidence", attempt.pk)
+    attempt = SchedulingAttempt.objects.get(run_id=run_id, pk=attempt_id)
+    run, question = Run.described().get(pk=run_id), ("evidence", attempt.pk)
     return answered_whole(run, attempt.seq, question, lambda: attempt_evidence(attempt))
 
 

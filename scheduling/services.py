@@ -5,15 +5,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from psycopg import Connection, Cursor
+from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from engine.scheduler.cycle.attempt import SchedulingAttempt
 from engine.scheduler.cycle.score_columns import ScoreColumns
 from kscope.runs.drive.run_table import RunTable
+from scheduling.models import RecordedAttempt
 
+ATTEMPTS = RecordedAttempt._meta.db_table
 _ATTEMPTS = RunTable(
-    "scheduling_schedulingattempt",
+    ATTEMPTS,
     {
         "pod": "text",
         "number": "integer",
@@ -55,14 +57,3 @@ def _compressed(evidence: dict[str, Any]) -> bytes:
 def _columns(value: object) -> list[Any]:
     assert isinstance(value, ScoreColumns)
     return value.to_list()
-
-
-def attempts_copy(cursor: Cursor[TupleRow], run_id: int, fork_id: int, seq: int) -> None:
-    """Give a fork the attempts that its parent had recorded up to event *seq*."""
-    cursor.execute(
-        "INSERT INTO scheduling_schedulingattempt"
-        " (run_id, pod, number, seq, at, cycle, result, node, evidence)"
-        " SELECT %s, pod, number, seq, at, cycle, result, node, evidence"
-        " FROM scheduling_schedulingattempt WHERE run_id = %s AND seq <= %s ORDER BY id",
-        [fork_id, run_id, seq],
-    )

@@ -24,7 +24,7 @@ from kscope.up.postgres import find_binaries
 _BATCH = 2_000
 _EVENTS = (
     "SELECT seq, at, kind, object, component, cause, message, data_text, changes_text"
-    " FROM events_between(%s, %s, %s) ORDER BY last_seq, seq LIMIT %s"
+    " FROM events_between(%s, %s, %s) ORDER BY seq"
 )
 # Sessions mean nothing in another database.
 _LEFT_OUT = ("django_session",)
@@ -112,7 +112,7 @@ def history_digest(run: Run) -> str:
     digest, last = GENESIS, 0
     with connection.cursor() as cursor:
         while True:
-            cursor.execute(_EVENTS, [run.pk, last, run.head_seq, _BATCH])
+            cursor.execute(_EVENTS, [run.pk, last, min(run.head_seq, last + _BATCH)])
             rows = cursor.fetchall()
             if not rows:
                 return digest.hex()

@@ -2,7 +2,7 @@
 
 Three things, each with an age in days since a worker last had the run:
 
-- runs are deleted as a whole, with all that they recorded;
+- runs are deleted as a whole, with all that they recorded but what forks read of it;
 - checkpoints and keyframes of runs are thinned out: the first, the last and one every SPACING
   events stay, so that seeking stays quick;
 - the stored evidence of scheduling attempts is dropped, with kept answers: it is computed again when a page asks for it,
@@ -26,6 +26,7 @@ from kscope.runs import leases, services
 from kscope.runs.drive.slices import run_needs_driver
 from kscope.runs.history.keyframes import chunks_forget
 from kscope.runs.models import Checkpoint, KeptAnswer, Keyframe, Run
+from kscope.runs.record.parts import readers_of
 
 SPACING = 50_000  # events between two checkpoints, or keyframes, that stay
 log = logging.getLogger(__name__)
@@ -193,32 +194,36 @@ def _locked(run_id: int, days: int) -> Run | None:
     return run if run is not None and _old_ids(days, run_id) else None
 
 
-# The size of rows as they are stored.
-_EVENT_SIZE = """
+# The size of rows as they are stored, without those that forks read: these stay.
+_READ = """EXISTS (SELECT FROM runs_historypart AS part
+    WHERE part.source = kept.run_id AND part.upto > part.after AND part.upto >= kept.{seq})"""
+_EVENT_SIZE = f"""
 SELECT coalesce(sum(pg_column_size(ats) + pg_column_size(kinds) + pg_column_size(entities)
     + pg_column_size(components) + pg_column_size(causes) + pg_column_size(messages)
     + pg_column_size(datas) + pg_column_size(changes) + pg_column_size(marks)), 0)::bigint
-FROM runs_eventchunk WHERE run_id = %s
+FROM runs_eventchunk AS kept WHERE run_id = %s AND NOT {_READ.format(seq="first_seq")}
 """
 _CHECKPOINT_SIZE = """
-SELECT coalesce(sum(octet_length(engine) + octet_length(view)), 0)::bigint FROM runs_checkpoint
-WHERE run_id = %s
+SELECT coalesce(sum(octet_length(engine) + octet_length(view)), 0)::bigint
+FROM runs_checkpoint AS kept WHERE run_id = %s
 """
 _CHUNK_SIZE = """
 SELECT coalesce(sum(octet_length(body)), 0)::bigint FROM runs_viewchunk WHERE run_id = %s
 """
 _EVIDENCE = """
-SELECT count(*), coalesce(sum(octet_length(evidence)), 0)::bigint FROM scheduling_schedulingattempt
-WHERE run_id = %s AND evidence IS NOT NULL
+SELECT count(*), coalesce(sum(octet_length(evidence)), 0)::bigint
+FROM scheduling_recordedattempt AS kept WHERE run_id = %s AND evidence IS NOT NULL
 """
-_EMPTY = "UPDATE scheduling_schedulingattempt SET evidence = NULL WHERE run_id = %s"
+_EMPTY = "UPDATE scheduling_recordedattempt SET evidence = NULL WHERE run_id = %s"
+_UNREAD = f" AND NOT {_READ.format(seq='seq')}"
 
 
 def _whole(run: Run) -> Item:
     (events,) = _execute(_EVENT_SIZE, run.pk)
-    (checkpoints,) = _execute(_CHECKPOINT_SIZE, run.pk)
-    (chunks,) = _execute(_CHUNK_SIZE, run.pk)
-    _, evidence = _execute(_EVIDENCE, run.pk)
+    (checkpoints,) = _execute(_CHECKPOINT_SIZE + _UNREAD, run.pk)
+    _, evidence = _execute(_EVIDENCE + _UNREAD, run.pk)
+    # Of what keyframes share, how much goes is found when it does.
+    (chunks,) = (0,) if readers_of(run.pk) else _execute(_CHUNK_SIZE, run.pk)
     size = events + checkpoints + chunks + evidence
     return Item(run.pk, run.name, run.head_seq, size)
 

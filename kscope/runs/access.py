@@ -44,7 +44,8 @@ def found_scenario(request: Any, scenario_id: int, *, to_change: bool = False) -
     return _found(readable_scenarios(visitor), _SCENARIO, scenario_id, visitor, to_change)
 
 
-# SQL for the owners of what a run of the table runs_run is made of: its parents and its scenario.
+# SQL for the owners of what a run of the table runs_run is made of: its parents, also those that are
+# gone, and its scenario.
 # Demos are nobody's.
 SOURCES = """ARRAY(
     WITH RECURSIVE line AS (
@@ -54,6 +55,8 @@ SOURCES = """ARRAY(
         FROM runs_run AS one JOIN line ON one.id = line.parent_id
     )
     SELECT owner_id FROM line
+    UNION ALL
+    SELECT owner FROM runs_historypart AS part WHERE part.run_id = runs_run.id
     UNION ALL
     SELECT owner_id FROM runs_scenario
     WHERE runs_scenario.id = runs_run.scenario_id AND NOT is_demo

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from psycopg import Connection, Cursor
+from psycopg import Connection
 from psycopg.rows import TupleRow
 
 from engine.cluster.cluster import Cluster
@@ -17,8 +17,6 @@ from kscope.runs.nudges import Ask
 
 # Writes the attempts of a slice of a run, as part of its transaction.
 SliceWriter = Callable[[Connection[TupleRow], int, Sequence[SchedulingAttempt]], None]
-# Copies what was written so from one run to another, up to an event.
-HistoryCopier = Callable[[Cursor[TupleRow], int, int, int], None]
 # Everything that was kept of the attempts of a run, up to an event.
 AttemptsReader = Callable[[int, int], Iterable[dict[str, Any]]]
 # Every attempt of a run up to an event, with its evidence where that was kept and is wanted.
@@ -55,7 +53,8 @@ class AppRegistry:
     attempts_recorded: ListReader = _none
     looks: LooksReader = _nothing
     writers: list[SliceWriter] = field(default_factory=list[SliceWriter])
-    copiers: list[HistoryCopier] = field(default_factory=list[HistoryCopier])
+    # Tables of what they write, by run_id and seq, which forks read along the history of a run.
+    histories: list[str] = field(default_factory=list[str])
     # By the prefix of entity ids, the table whose rows follow these objects.
     projections: dict[str, type[ProjectedObject]] = field(
         default_factory=dict[str, type[ProjectedObject]]

@@ -282,8 +282,8 @@ class Run(OwnedModel):
     `lease_epoch` rises whenever a worker takes the run; a slice commits only under the epoch its
     worker was given, so a worker that lost the run cannot write to it.
 
-    `forked_seq` is the event of the parent at which a fork was made. A fork has a goal until a
-    worker has replayed the parent that far: the moment `goal_at` and, if the fork repeats the
+    `forked_seq` is the event of the parent at which a fork was made; its history up to `borrowed_seq`
+    is that of its `parts`. A fork has a goal until a worker has replayed the parent that far: the moment `goal_at` and, if the fork repeats the
     parent's history, also the event `goal_seq` or the step `goal_steps`.
 
     `engine_digest` says which engine wrote the newest slice. If another engine, with the digest
@@ -417,6 +417,11 @@ class Run(OwnedModel):
         null=True, help_text=gettext_lazy("the parent's event it was made at")
     )
     forked_at = models.BigIntegerField(null=True, help_text=gettext_lazy("virtual nanoseconds"))
+    borrowed_seq = models.BigIntegerField(
+        db_default=-1,
+        default=-1,
+        help_text=gettext_lazy("events up to this one are read of its ancestors; -1 for none"),
+    )
     goal_at = models.BigIntegerField(
         null=True, help_text=gettext_lazy("virtual nanoseconds; null once there")
     )
@@ -445,6 +450,7 @@ class Run(OwnedModel):
     parent_id: int | None
     checkpoints: "models.Manager[Checkpoint]"
     keyframes: "models.Manager[Keyframe]"
+    parts: "models.Manager[HistoryPart]"
 
     class Meta:
         ordering = ("-id",)
@@ -497,8 +503,32 @@ class Run(OwnedModel):
         )
 
 
+class HistoryPart(models.Model):
+    """What a fork reads of the run *source*: rows after event *after* up to event *upto*, if any.
+
+    Its ancestors, each once: also those that are gone, with their owners. See record/parts.py.
+    """
+
+    pk = models.CompositePrimaryKey("run_id", "source")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_index=False, related_name="parts")
+    source = models.BigIntegerField(db_index=True)
+    after = models.BigIntegerField()
+    upto = models.BigIntegerField()
+    owner = models.BigIntegerField(null=True, help_text=gettext_lazy("account of the source"))
+    created = models.DateTimeField(help_text=gettext_lazy("when the source was made"))
+    run_id: int
+
+    class Meta:
+        ordering = ("run_id", "upto")
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} reads {self.source} up to {self.upto}"
+
+
 class EventChunk(models.Model):
     """Up to 1,024 successive events of a run, each column as an array: kscope/runs/record.
+
+    Like whatever else forks read of their ancestors, it outlives its run where one still does.
 
     An event `causes` steps after its cause is caused by that; `marks` stand for its kinds and
     objects. Written only by the runner.
@@ -506,7 +536,7 @@ class EventChunk(models.Model):
 
     # The database needs no constraint: whoever writes events has locked the run's row.
     pk = models.CompositePrimaryKey("run_id", "last_seq")
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     first_seq = models.BigIntegerField()
     last_seq = models.BigIntegerField()
     first_at = models.BigIntegerField()
@@ -533,7 +563,7 @@ class ReadEvent(models.Model):
     """An event of a run's history, as the view of the record has it; see docs/events.md.
 
     `at` never decreases with `seq`: what happened when is found by seq (ADR 0013). `last_seq` is
-    that of the row of the record that has the event.
+    that of the row of the record that has the event, and `source` the run that wrote it.
     """
 
     run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, related_name="+")
@@ -547,6 +577,7 @@ class ReadEvent(models.Model):
     data = models.JSONField(null=True)
     changes = ChangesField(null=True)
     last_seq = models.BigIntegerField()
+    source = models.BigIntegerField()
     objects = EventQuerySet.as_manager()
     run_id: int
 
@@ -565,7 +596,7 @@ class RunEvent(ReadEvent):
     class Meta:
         managed = False
         db_table = "runs_runevent"
-        ordering = ("run_id", "last_seq", "seq")
+        ordering = ("run_id", "seq")
 
 
 class EventRecord(ReadEvent):
@@ -576,7 +607,7 @@ class EventRecord(ReadEvent):
     class Meta:
         managed = False
         db_table = "runs_eventrecord"
-        ordering = ("-run_id", "-last_seq", "-seq")
+        ordering = ("-run_id", "-seq")
         unique_together = (("run", "seq"),)
         verbose_name = gettext_lazy("event")
 
@@ -587,7 +618,9 @@ class Checkpoint(models.Model):
     `view` is the view state, where an older version wrote it; now keyframes have it.
     """
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="checkpoints")
+    run = models.ForeignKey(
+        Run, on_delete=models.DO_NOTHING, db_constraint=False, related_name="checkpoints"
+    )
     seq = models.BigIntegerField()
     at = models.BigIntegerField()
     steps = models.BigIntegerField()
@@ -621,7 +654,11 @@ class Keyframe(models.Model):
 
     pk = models.CompositePrimaryKey("run_id", "seq")
     run = models.ForeignKey(
-        Run, on_delete=models.CASCADE, db_constraint=False, db_index=False, related_name="keyframes"
+        Run,
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="keyframes",
     )
     seq = models.BigIntegerField()
     at = models.BigIntegerField()
@@ -641,7 +678,7 @@ class ViewChunk(models.Model):
 
     pk = models.CompositePrimaryKey("run_id", "digest")
     run = models.ForeignKey(
-        Run, on_delete=models.CASCADE, db_constraint=False, db_index=False, related_name="+"
+        Run, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
     digest = models.CharField(max_length=32)
     body = models.BinaryField(help_text="zlib")
@@ -886,7 +923,7 @@ class RemovedObject(models.Model):
     """
 
     pk = models.CompositePrimaryKey("run_id", "seq")
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
+    run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
     seq = models.BigIntegerField()
     created_seq = models.BigIntegerField(help_text=gettext_lazy("of the event that created it"))
     object = models.TextField(help_text=gettext_lazy("entity id"))
@@ -904,6 +941,7 @@ __all__ = [
     "Command",
     "EventChunk",
     "EventRecord",
+    "HistoryPart",
     "KeptAnswer",
     "Keyframe",
     "Lesson",

@@ -208,13 +208,17 @@ def run_seq_at(run: Run, *, at: int) -> int:
     return run_seqs_before(run, moments=[at + 1])[0]
 
 
-# The newest row that begins before a moment, and in it the events before that.
+# Of each part the newest row that begins before a moment, and in it the events before that.
 SEQS_BEFORE = """
 SELECT coalesce((
-    SELECT least(chunk.first_seq - 1 + width_bucket(moment - 1, chunk.ats), %(head)s)
-    FROM runs_eventchunk AS chunk
-    WHERE chunk.run_id = %(run)s AND chunk.first_seq <= %(head)s AND chunk.first_at < moment
-    ORDER BY chunk.first_at DESC, chunk.last_seq DESC LIMIT 1), 0)
+    SELECT max(found.seq) FROM runs_runpart AS part CROSS JOIN LATERAL (
+        SELECT least(chunk.first_seq - 1 + width_bucket(moment - 1, chunk.ats), part.upto, %(head)s)
+            AS seq
+        FROM runs_eventchunk AS chunk
+        WHERE chunk.run_id = part.source AND chunk.first_seq <= least(part.upto, %(head)s)
+            AND chunk.last_seq > part.after AND chunk.first_at < moment
+        ORDER BY chunk.first_at DESC, chunk.last_seq DESC LIMIT 1) AS found
+    WHERE part.run_id = %(run)s), 0)
 FROM unnest(%(moments)s::bigint[]) WITH ORDINALITY AS wanted (moment, place) ORDER BY place
 """
 
@@ -338,8 +342,7 @@ def _marks(run: Run, *, after: int) -> list[dict[str, Any]]:
     """The first events worth a mark after event *after*."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT at, kind, seq FROM events_of_kinds(%s, %s, %s, %s)"
-            " ORDER BY last_seq, seq LIMIT %s",
+            "SELECT at, kind, seq FROM events_of_kinds(%s, %s, %s, %s) ORDER BY seq LIMIT %s",
             [run.pk, after, run.head_seq, list(MARKED), MARKS],
         )
         return [dict(zip(("at", "kind", "seq"), row, strict=True)) for row in cursor.fetchall()]

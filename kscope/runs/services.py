@@ -26,10 +26,12 @@ from kscope.runs.app_registry import registry
 from kscope.runs.capacity.quotas import quotas_check
 from kscope.runs.capacity.waiting import moments
 from kscope.runs.contents import Digest, Packed, packed, pieces_keep
-from kscope.runs.drive.forks import commands_plan, history_copy
+from kscope.runs.drive.forks import commands_plan, history_borrow
 from kscope.runs.errors import ApplicationError
+from kscope.runs.history.release import histories_release
 from kscope.runs.models import Command, KeptEvidence, Lesson, Run, RunEvent, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
+from kscope.runs.record.parts import parts_borrow, sources_of
 from kscope.runs.selectors import check_seq
 
 TIE_BREAKS = ("random", "name")
@@ -369,7 +371,7 @@ class ForkOptions(TypedDict, total=False):
     play: bool
     # Without one that of the parent.
     speed: str
-    # Compute the history again instead of copying it: another version of kscope may differ.
+    # Compute the history again instead of reading it: another version of kscope may differ.
     afresh: bool
 
 
@@ -429,7 +431,9 @@ def run_fork(
                 **chosen,
             )
             if is_same:
-                history_copy(parent, fork, seq=seq)
+                history_borrow(parent, fork, seq=seq)
+            else:
+                parts_borrow(fork, parent, -1)
             commands_plan(parent, fork, seq=seq, at=at)
     except IntegrityError as gone:  # the parent is looked for when everything is written
         raise ApplicationError(
@@ -480,7 +484,7 @@ def run_keep(*, run: Run, kept: bool) -> Run:
 
 
 def run_delete(*, run: Run) -> None:
-    """Delete the run with all it recorded; its forks stay, with their own history.
+    """Delete the run with all it recorded but what forks read: these stay as they are.
 
     Its worker, if any, finds that it has lost it, and streams of it end. Nothing is done when it is
     gone already.
@@ -490,7 +494,9 @@ def run_delete(*, run: Run) -> None:
         # Locked first: a slice that is being written would otherwise leave rows behind.
         found = Run.objects.select_for_update().filter(pk=run_id).first()
         if found is not None:
+            sources = sources_of(run_id)
             found.delete()
+            histories_release(sources)
         transaction.on_commit(lambda: wake_drivers(run_id))
         transaction.on_commit(lambda: publish_head(run_id, head))
 

@@ -23,7 +23,7 @@ _FETCHED = 2_000
 
 _EVENTS = """
 SELECT at, kind, object, component, coalesce(data @> '{"event": true}', false), changes_text
-FROM events_between(%s, %s, %s) ORDER BY last_seq, seq
+FROM events_between(%s, %s, %s) ORDER BY seq
 """
 _NEWEST = "SELECT at, kind, object, message FROM event_at(%s, %s)"
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import connection
 from django.db.models import Count, Q, Sum
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext, gettext_lazy
@@ -41,9 +42,34 @@ def quotas_used(owner_id: int) -> dict[str, int]:
     return {
         "uploads": uploads["number"],
         "upload_bytes": uploads["bytes"],
-        "runs": runs["number"],
+        "runs": runs["number"] + _histories_read(owner_id),
         "playing": runs["playing"],
     }
+
+
+def _histories_read(owner_id: int) -> int:
+    """How many histories of deleted runs are there for the forks of the account.
+
+    Where several forks read one, it counts for the owner of that which reads most of it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_HISTORIES, [owner_id, owner_id])
+        return int(cursor.fetchone()[0])
+
+
+_HISTORIES = """
+SELECT count(*) FROM (
+    SELECT DISTINCT ON (part.source) fork.owner_id
+    FROM runs_historypart AS part JOIN runs_run AS fork ON fork.id = part.run_id
+    WHERE part.upto > part.after
+        AND NOT EXISTS (SELECT FROM runs_run AS there WHERE there.id = part.source)
+        AND part.source IN (
+            SELECT mine.source FROM runs_historypart AS mine
+                JOIN runs_run AS own ON own.id = mine.run_id
+            WHERE own.owner_id = %s)
+    ORDER BY part.source, part.upto DESC, part.run_id
+) AS history WHERE owner_id = %s
+"""
 
 
 def quotas_check(owner_id: int | None, **wanted: int) -> None:

@@ -179,8 +179,12 @@ _DIGESTS = f"SELECT {_CONTENT} {_RANGE} ORDER BY seq"
 _FIRST_BLOCK, _LARGEST_BLOCK = 1_000, 16_000
 
 _COMMON_CHECKPOINT = (
-    "SELECT max(a.seq) FROM runs_checkpoint AS a JOIN runs_checkpoint AS b"
-    " ON a.seq = b.seq AND a.digest = b.digest WHERE a.run_id = %s AND b.run_id = %s"
+    "SELECT max(a.seq) FROM runs_runpart AS mine JOIN runs_checkpoint AS a"
+    "  ON a.run_id = mine.source AND a.seq > mine.after AND a.seq <= mine.upto"
+    " JOIN runs_checkpoint AS b ON a.seq = b.seq AND a.digest = b.digest"
+    " JOIN runs_runpart AS theirs"
+    "  ON b.run_id = theirs.source AND b.seq > theirs.after AND b.seq <= theirs.upto"
+    " WHERE mine.run_id = %s AND theirs.run_id = %s"
 )
 
 

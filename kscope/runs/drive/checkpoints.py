@@ -17,6 +17,7 @@ from kscope.runs.history.keyframes import (
     keyframe_insert,
 )
 from kscope.runs.models import Checkpoint
+from kscope.runs.record.parts import in_history
 
 CHECKPOINT_EVENTS = 10_000
 END_EVENTS = 1_000  # that would have to be replayed for each question about a run that is over
@@ -57,7 +58,9 @@ def engine_bytes(checkpoint: Checkpoint) -> bytes:
 
 def checkpoints_usable(run_id: int, *, seq: int) -> QuerySet[Checkpoint]:
     """The checkpoints at or before *seq* that this version of the engine wrote, newest first."""
-    found = Checkpoint.objects.filter(run_id=run_id, seq__lte=seq, engine_digest=fingerprint())
+    found = Checkpoint.objects.filter(in_history(run_id)).filter(
+        seq__lte=seq, engine_digest=fingerprint()
+    )
     return found.order_by("-seq")
 
 
@@ -85,12 +88,13 @@ class CheckpointSchedule:
     A keyframe costs what changed, and comes every so many events. A checkpoint costs what there is.
     """
 
-    def __init__(self, run_id: int, head_seq: int) -> None:
-        self._run_id = run_id
+    def __init__(self, run_id: int, head_seq: int, borrowed: int = -1) -> None:
+        """A fork keeps nothing up to event *borrowed*: its ancestors have."""
+        self._run_id, self._borrowed = run_id, borrowed
         saved = checkpoints_usable(run_id, seq=head_seq).values_list("seq", flat=True).first()
         self._has_one = saved is not None
         # Without one, an engine is built and replayed from the first state on.
-        self._seq: int = saved or first_keyframe(run_id)
+        self._seq: int = max(saved or first_keyframe(run_id), borrowed)
         self._allowed = 0.0
         self._keyframes = KeyframeSchedule(run_id, head_seq)
 
@@ -101,6 +105,8 @@ class CheckpointSchedule:
 
         *at_end* the run is over: questions about it begin with what is saved there.
         """
+        if engine.seq <= self._borrowed:
+            return None
         started = time.monotonic()
         has_checkpoint = self._is_due(engine, started, at_end=at_end)
         if not (has_checkpoint or self._keyframes.is_due(engine.seq)):

@@ -28,7 +28,13 @@ from kscope.runs.drive.decided import Attempts
 from kscope.runs.drive.ending.stopping import Stopping, is_stopping
 from kscope.runs.drive.ending.stuck import moved_on
 from kscope.runs.drive.engines import engine_for
-from kscope.runs.drive.forks import GoalReplay, follows_another_engine, parting_seq, replay_to_goal
+from kscope.runs.drive.forks import (
+    GoalReplay,
+    follows_another_engine,
+    own_slice,
+    parting_seq,
+    replay_to_goal,
+)
 from kscope.runs.drive.garbage import Memory
 from kscope.runs.drive.keeper import Build
 from kscope.runs.drive.memory import BudgetGuard
@@ -172,7 +178,8 @@ class Driver:
         self._commands = Commands(self.run_id, run.head_commands)
         self.controls = wanted_of(run)
         self._attempts = Attempts(self.run_id)
-        self._checkpoints = CheckpointSchedule(self.run_id, run.head_seq)
+        self._borrowed = run.borrowed_seq
+        self._checkpoints = CheckpointSchedule(self.run_id, run.head_seq, self._borrowed)
         self._head = _head_on_record(run)
         self._committed = self._began = time.monotonic()
         if not run.is_started:
@@ -443,7 +450,7 @@ class Driver:
         head = _head_of(engine, count, self._budget.memory.used)
         before, self._head = self._head, head
         commit = slices.Commit(
-            packed=slices.slice_packed(piece),
+            packed=slices.slice_packed(own_slice(self.run_id, piece, self._borrowed)),
             head=head,
             before=before,
             done=done or (),

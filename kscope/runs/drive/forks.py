@@ -1,30 +1,27 @@
 """Forks: what a run takes over from its parent, and the replay up to the instant it begins at.
 
-With the profile and the seed of its parent a fork has the parent's history up to that instant. The
-events up to the parent's newest checkpoint before it are copied, together with that checkpoint;
-from there the runner goes on as it always does, in committed slices, and carries out the parent's
-commands where the parent did. Otherwise the fork begins at the beginning, and the commands come at
+With the profile and the seed of its parent a fork has the parent's history up to that instant, and
+reads it there: nothing is copied (ADR 0048). Its engine is that of the parent's newest checkpoint
+before; from there the runner goes on as it always does, in committed slices, and carries out the
+parent's commands where the parent did. The events that come again are compared with those on
+record, and not written. Otherwise the fork begins at the beginning, and the commands come at
 the same virtual times. In both cases a worker that is killed costs one slice.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from django.db import connection
-from psycopg import Cursor
-from psycopg.rows import TupleRow
 
-from engine.cluster.cluster import Cluster
+from engine.cluster.cluster import Cluster, Slice
 from engine.cluster.source import fingerprint
 from engine.kernel.recorder import EventRow
-from kscope.runs.app_registry import registry
 from kscope.runs.drive.beginning.imported import ImportCheck, import_check, settle_left
-from kscope.runs.drive.replay import Diverged
-from kscope.runs.history.keyframes import keyframes_copy
+from kscope.runs.drive.replay import Diverged, RecordedOtherwise, first_parting
 from kscope.runs.models import Checkpoint, Command, Run
-from kscope.runs.record.chunks import events_copy
+from kscope.runs.record.parts import in_history, parts_borrow
 
 CHUNK = 200  # callbacks between two looks at the wall clock
 
@@ -156,38 +153,26 @@ def replay_to_goal(run: Run) -> GoalReplay | None:
     return GoalReplay(goal, recorded.order_by("id"), import_check(run))
 
 
-def history_copy(parent: Run, fork: Run, *, seq: int) -> None:
-    """Give *fork* the history of *parent* up to its newest checkpoint at or before event *seq*.
+def history_borrow(parent: Run, fork: Run, *, seq: int) -> None:
+    """Let *fork* read the history of *parent* up to event *seq*, and begin at a checkpoint before.
 
-    Without a checkpoint there is nothing to copy: the fork begins at the beginning.
+    Without a checkpoint it begins at the beginning. What another engine recorded is read up to the
+    checkpoint alone: beyond that this one may decide otherwise.
     """
-    found = Checkpoint.objects.filter(run_id=parent.pk, seq__lte=seq).defer("engine", "view")
+    found = (
+        Checkpoint.objects.filter(in_history(parent.pk))
+        .filter(seq__lte=seq)
+        .defer("engine", "view")
+    )
     checkpoint = found.order_by("-seq").first()
-    if checkpoint is None:
-        return
-    with connection.cursor() as cursor:
-        copy = {"fork": fork.pk, "parent": parent.pk, "seq": checkpoint.seq}
-        events_copy(cast("Cursor[TupleRow]", cursor), parent.pk, fork.pk, checkpoint.seq)
-        for statement in _COPIES:
-            cursor.execute(statement, copy)
-        keyframes_copy(parent.pk, fork.pk, checkpoint.seq)
-        for copier in registry.copiers:
-            copier(cast("Cursor[TupleRow]", cursor), parent.pk, fork.pk, checkpoint.seq)
-    commands_copy(parent, fork, through=checkpoint.commands)
-    fork.engine_digest = parent.engine_digest
-    _head_set(fork, checkpoint)
-
-
-_COPIES = (
-    "INSERT INTO runs_checkpoint"
-    " (run_id, seq, at, steps, commands, digest, engine, view, view_digest, engine_digest, created)"
-    " SELECT %(fork)s, seq, at, steps, commands, digest, engine, view, view_digest, engine_digest,"
-    " created"
-    " FROM runs_checkpoint WHERE run_id = %(parent)s AND seq <= %(seq)s ORDER BY seq",
-    "INSERT INTO runs_removedobject (run_id, seq, created_seq, object, manifest)"
-    " SELECT %(fork)s, seq, created_seq, object, manifest"
-    " FROM runs_removedobject WHERE run_id = %(parent)s AND seq <= %(seq)s ORDER BY seq",
-)
+    begins = -1 if checkpoint is None else checkpoint.seq
+    fork.borrowed_seq = seq if parent.engine_digest == fingerprint() else begins
+    parts_borrow(fork, parent, fork.borrowed_seq)
+    fork.save(update_fields=["borrowed_seq"])
+    if checkpoint is not None:
+        commands_copy(parent, fork, through=checkpoint.commands)
+        fork.engine_digest = parent.engine_digest
+        _head_set(fork, checkpoint)
 
 
 def commands_copy(parent: Run, fork: Run, *, through: int) -> None:
@@ -247,6 +232,25 @@ def _head_set(fork: Run, checkpoint: Checkpoint) -> None:
     fork.head_digest = checkpoint.digest
     columns = ["head_seq", "head_at", "head_steps", "head_commands", "head_digest"]
     fork.save(update_fields=[*columns, "engine_digest"])
+
+
+def own_slice(fork_id: int, piece: Slice, borrowed: int) -> Slice:
+    """*piece* without what the fork reads of its ancestors, which is compared with what came again.
+
+    Raises RecordedOtherwise where the two part.
+    """
+    again = [row for row in piece.rows if row.seq <= borrowed]
+    if not again:
+        return piece
+    parted = first_parting(fork_id, again)
+    if parted is not None:
+        raise RecordedOtherwise(Run.objects.get(pk=fork_id), parted)
+    return replace(
+        piece,
+        rows=piece.rows[len(again) :],
+        removals=[each for each in piece.removals if each.seq > borrowed],
+        attempts=[each for each in piece.attempts if each.seq > borrowed],
+    )
 
 
 def follows_another_engine(fork: Run) -> bool:

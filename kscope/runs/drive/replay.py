@@ -7,6 +7,7 @@ compared with the record, event by event, before anything is built on it.
 import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 
 import orjson
 from django.db import DatabaseError, InterfaceError, connection
@@ -19,6 +20,7 @@ from engine.cluster.initial_objects import Created
 from engine.cluster.source import fingerprint
 from engine.kernel.errors import SimError
 from engine.kernel.garbage import collector_paused
+from engine.kernel.recorder import EventRow
 from engine.kernel.stepwise import finished
 from kscope.runs import measures
 from kscope.runs.drive.beginning.clusters import (
@@ -287,12 +289,11 @@ class _Comparison:
         rows = self.engine.take().rows if self.engine else ()
         if not rows:
             return
-        for row, recorded in zip(rows, self._recorded(rows[0][0], rows[-1][0]), strict=False):
-            if _plain(row) != _plain(recorded):
-                raise RecordedOtherwise(self._run, self.seq + 1)
-            self.seq = row[0]
-        if self.seq < min(rows[-1][0], self._run.head_seq):
-            raise RecordedOtherwise(self._run, self.seq + 1)
+        parted = first_parting(self._run.pk, rows)
+        if parted is not None and parted <= self._run.head_seq:
+            self.seq = parted - 1
+            raise RecordedOtherwise(self._run, parted)
+        self.seq = min(rows[-1][0], self._run.head_seq)
 
     def take_rest(self) -> None:
         """Compare what the engine recorded before it broke."""
@@ -303,14 +304,20 @@ class _Comparison:
         except Exception as problem:  # noqa: BLE001 it broke in the middle of something
             log.info("run %s: %s", self._run.pk, problem)
 
-    def _recorded(self, first: int, last: int) -> Sequence[Row]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT seq, at, kind, object, component, cause, message, data_text, changes_text"
-                " FROM events_between(%s, %s, %s) ORDER BY last_seq, seq",
-                [self._run.pk, first - 1, last],
-            )
-            return cursor.fetchall()
+
+def first_parting(run_id: int, rows: Sequence[EventRow]) -> int | None:
+    """The first of *rows*, which are successive events, that is not as it is on record; None for none."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT seq, at, kind, object, component, cause, message, data_text, changes_text"
+            " FROM events_between(%s, %s, %s) ORDER BY seq",
+            [run_id, rows[0].seq - 1, rows[-1].seq],
+        )
+        recorded = cursor.fetchall()
+    for row, found in zip_longest(rows, recorded):
+        if found is None or _plain(row) != _plain(found):
+            return row.seq
+    return None
 
 
 def _plain(row: Row) -> tuple[object, ...]:

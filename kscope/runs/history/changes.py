@@ -7,22 +7,23 @@ from django.db import connection
 
 from engine.kernel.view import Changes
 
-_FETCHED = 2_000
+_FETCHED = 4_096
 _CHANGES = """
-SELECT seq, at, changes_text FROM events_between(%s, %s, %s) ORDER BY last_seq, seq
+SELECT seq, at, changes_text FROM events_between(%s, %s, %s) ORDER BY seq
 """
 _NEWEST = "SELECT at FROM event_at(%s, %s)"
 
 
 def changes_between(run_id: int, after: int, upto: int) -> Iterator[tuple[int, int, Changes]]:
     """(seq, at, changes) of the events after *after* up to *upto*; an event may change nothing."""
-    if after >= upto:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(_CHANGES, [run_id, after, upto])
-        while rows := cursor.fetchmany(_FETCHED):
-            for seq, at, text in rows:
-                yield seq, at, orjson.loads(text) if text else {}
+    while after < upto:
+        until = min(upto, after + _FETCHED)
+        with connection.cursor() as cursor:
+            cursor.execute(_CHANGES, [run_id, after, until])
+            rows = cursor.fetchall()
+        for seq, at, text in rows:
+            yield seq, at, orjson.loads(text) if text else {}
+        after = until
 
 
 def time_of(run_id: int, seq: int) -> int:

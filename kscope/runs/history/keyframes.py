@@ -7,15 +7,15 @@ level. So an entity that changes is written some few times, whatever the size of
 """
 
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from django.db import connection
+import orjson
 
 from engine.cluster.cluster import Cluster
 from kscope.runs.history.chunks import level_made
-from kscope.runs.history.states import entities_of, index_of
+from kscope.runs.history.states import entities_of
 from kscope.runs.models import Keyframe, ViewChunk
+from kscope.runs.record.parts import in_history, readers_of
 
 # With what a slice adds, no two keyframes are further apart than 10,000 events.
 KEYFRAME_EVENTS = 2_000
@@ -48,7 +48,12 @@ class KeyframeSchedule:
 
     def __init__(self, run_id: int, head_seq: int) -> None:
         self._run_id = run_id
-        found = Keyframe.objects.filter(run_id=run_id, seq__lte=head_seq).order_by("-seq").first()
+        found = (
+            Keyframe.objects.filter(in_history(run_id))
+            .filter(seq__lte=head_seq)
+            .order_by("-seq")
+            .first()
+        )
         self._seq = -1 if found is None else found.seq
         self._levels = [Level(*each) for each in found.levels] if found else []
 
@@ -88,7 +93,7 @@ class KeyframeSchedule:
 
 def first_keyframe(run_id: int) -> int:
     """The event after which the run's first state stood; 0 where there is no keyframe."""
-    seqs = Keyframe.objects.filter(run_id=run_id).order_by("seq").values_list("seq", flat=True)
+    seqs = Keyframe.objects.filter(in_history(run_id)).order_by("seq").values_list("seq", flat=True)
     return seqs.first() or 0
 
 
@@ -112,33 +117,19 @@ def keyframe_insert(frozen: Frozen) -> None:
     )
 
 
-def keyframes_copy(parent: int, fork: int, upto: int) -> None:
-    """Give run *fork* the keyframes of run *parent* up to event *upto*, and their chunks."""
-    found = Keyframe.objects.filter(run_id=parent, seq__lte=upto)
-    needed = chunks_needed(parent, [each.levels for each in found])
-    chunks = ViewChunk._meta.db_table
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {chunks} (run_id, digest, body) SELECT %s, digest, body FROM {chunks}"
-            " WHERE run_id = %s AND digest = ANY(%s)",
-            [fork, parent, needed],
-        )
-    Keyframe.objects.bulk_create(
-        Keyframe(run_id=fork, seq=each.seq, at=each.at, levels=each.levels, samples=each.samples)
-        for each in found
-    )
+def chunks_forget(source: int) -> None:
+    """Delete the chunks of the run *source* that no keyframe needs any more: its own, or of a fork.
 
-
-def chunks_forget(run_id: int) -> None:
-    """Delete the chunks that no keyframe of the run needs any more."""
-    left = Keyframe.objects.filter(run_id=run_id).values_list("levels", flat=True)
-    ViewChunk.objects.filter(run_id=run_id).exclude(digest__in=chunks_needed(run_id, left)).delete()
-
-
-def chunks_needed(run_id: int, keyframes: Iterable[list[tuple[str, int]]]) -> list[str]:
-    """The digests of all chunks of these keyframes, of which each is a list of levels."""
-    levels = {digest for levels in keyframes for digest, _ in levels}
-    found = set(levels)
-    for digest in levels:
-        found.update(*index_of(run_id, digest).values())
-    return sorted(found - {""})
+    A fork keeps all chunks of its own levels, but takes over whole levels of its ancestors.
+    """
+    runs = (source, *readers_of(source))
+    levels = {
+        digest
+        for found in Keyframe.objects.filter(run_id__in=runs).values_list("levels", flat=True)
+        for digest, _ in found
+    }
+    own = ViewChunk.objects.filter(run_id=source)
+    needed = set(levels)
+    for body in own.filter(digest__in=levels).values_list("body", flat=True):
+        needed.update(*orjson.loads(zlib.decompress(body)).values())
+    own.exclude(digest__in=needed).delete()

@@ -16,6 +16,7 @@ from kscope.runs.history.changes import changes_between
 from kscope.runs.history.chunks import Texts
 from kscope.runs.history.states import Base, base_before, read
 from kscope.runs.models import Keyframe
+from kscope.runs.record.parts import in_history
 
 GRID = 100 * MILLISECOND
 # Twenty seconds are drawn; what was bound within a second takes one more.
@@ -118,7 +119,7 @@ def samples_between(run_id: int, first: int, seq: int, since: int) -> list[Sampl
     and kept with the later one.
     """
     start = base_before(run_id, first)
-    later = Keyframe.objects.filter(run_id=run_id, seq__gte=start.seq, seq__lte=seq)
+    later = Keyframe.objects.filter(in_history(run_id)).filter(seq__gte=start.seq, seq__lte=seq)
     known: dict[int, Counted | None] = dict(later.order_by("seq").values_list("seq", "samples"))
     if start.whole or not known:
         return _counted(start, first, seq, since)
@@ -128,7 +129,7 @@ def samples_between(run_id: int, first: int, seq: int, since: int) -> list[Sampl
     for upto, found in known.items():
         counted = found or _counted_from(start, upto, sizes)
         if not found:
-            Keyframe.objects.filter(run_id=run_id, seq=upto).update(samples=counted)
+            later.filter(seq=upto).update(samples=counted)
         _take(samples, counted["samples"], since)
         sizes = counted["sizes"]
         start = base_before(run_id, upto)

@@ -31,6 +31,7 @@ from kscope.runs.history.chunks import (
     text_of,
 )
 from kscope.runs.models import Checkpoint, Keyframe, ViewChunk
+from kscope.runs.record.parts import in_history
 
 MOST_BYTES = 64 * 1_048_576
 """So many bytes of chunks a process keeps, in texts."""
@@ -107,11 +108,14 @@ class Base:
 
 def base_before(run_id: int, seq: int) -> Base:
     """What is kept of the newest state at or before event *seq*; an empty one of event 0."""
-    keyframe = Keyframe.objects.filter(run_id=run_id, seq__lte=seq).order_by("-seq").first()
+    keyframe = (
+        Keyframe.objects.filter(in_history(run_id)).filter(seq__lte=seq).order_by("-seq").first()
+    )
     least = -1 if keyframe is None else keyframe.seq
     # Older versions kept the view with the checkpoint.
     old = (
-        Checkpoint.objects.filter(run_id=run_id, seq__lte=seq, seq__gt=least)
+        Checkpoint.objects.filter(in_history(run_id))
+        .filter(seq__lte=seq, seq__gt=least)
         .exclude(view=b"")
         .order_by("-seq")
         .defer("engine")
@@ -255,8 +259,9 @@ def _stored(run_id: int, digests: list[str]) -> dict[str, bytes]:
     table = ViewChunk._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT digest, body FROM {table} WHERE run_id = %s AND digest = ANY(%s)",
-            [run_id, digests],
+            f"SELECT digest, body FROM {table} WHERE digest = ANY(%s)"
+            " AND run_id IN (SELECT source FROM runs_runpart WHERE run_id = %s)",
+            [digests, run_id],
         )
         for digest, body in cursor.fetchall():
             found[digest] = zlib.decompress(body)

@@ -15,6 +15,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from django.db import connection
 from psycopg import Connection, Cursor
 from psycopg.rows import TupleRow
 
@@ -56,18 +57,16 @@ _MERGE = (
     "  changes) WITH ORDINALITY AS event (at, kind, object, component, distance, message, data,"
     "  change, place) ORDER BY 1) AS event HAVING count(*) > 0"
 ).encode()
-# What is whole is copied as it is stored, still compressed; of the last row there may be a part. One
-# statement: the parent may merge rows meanwhile.
-_COPY = (
-    f"INSERT INTO runs_eventchunk ({_COLUMNS})"
-    f" SELECT %(fork)s, {_COLUMNS.removeprefix('run_id, ')} FROM runs_eventchunk"
-    " WHERE run_id = %(parent)s AND last_seq <= %(seq)s"
-    " UNION ALL"
-    " SELECT %(fork)s, first_seq, %(seq)s, first_at, ats[upto], ats[:upto], kinds[:upto],"
-    " entities[:upto], components[:upto], causes[:upto], messages[:upto], datas[:upto],"
-    " changes[:upto], marks FROM (SELECT *, %(seq)s - first_seq + 1 AS upto FROM runs_eventchunk"
-    "  WHERE run_id = %(parent)s AND first_seq <= %(seq)s AND last_seq > %(seq)s) AS chunk"
-).encode()
+# Of a row that goes beyond the last event there is left what comes before.
+_CUT = (
+    "UPDATE runs_eventchunk SET last_seq = %(last)s, last_at = ats[upto], ats = ats[:upto],"
+    " kinds = kinds[:upto], entities = entities[:upto], components = components[:upto],"
+    " causes = causes[:upto], messages = messages[:upto], datas = datas[:upto],"
+    " changes = changes[:upto], marks = event_marks(kinds[:upto], entities[:upto])"
+    " FROM (SELECT run_id AS run, first_seq AS first, (%(last)s - first_seq + 1)::integer AS upto"
+    "  FROM runs_eventchunk WHERE run_id = %(run)s AND first_seq <= %(last)s AND last_seq > %(last)s"
+    " ) AS place WHERE run_id = place.run AND first_seq = place.first"
+)
 
 
 def mark_of(word: str) -> int:
@@ -115,9 +114,13 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def events_copy(cursor: Cursor[TupleRow], parent: int, fork: int, seq: int) -> None:
-    """Give the run *fork* the events of *parent* up to *seq*."""
-    cursor.execute(_COPY, {"parent": parent, "fork": fork, "seq": seq})
+def events_cut(run_id: int, last: int) -> None:
+    """Delete the rows of the run after event *last*, which may be in the middle of one."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM runs_eventchunk WHERE run_id = %s AND first_seq > %s", [run_id, last]
+        )
+        cursor.execute(_CUT, {"run": run_id, "last": last})
 
 
 def _pieces(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:

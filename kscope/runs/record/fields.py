@@ -10,7 +10,7 @@ nothing about the row that the event is in, so each of these columns adds what f
 What is added follows from the condition, so that it holds in any combination, negations as well.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import orjson
@@ -29,6 +29,7 @@ from django.db.models.lookups import (
 from django.db.models.sql.where import AND
 
 from kscope.runs.record.chunks import BLOCK, mark_of
+from kscope.runs.record.parts import END, Part, parts_of
 
 # What follows from a condition with these values: SQL with {row} for the row's alias, and parameters.
 Follows = Callable[..., tuple[str, list[Any]]]
@@ -155,35 +156,112 @@ for _field, _lookups in _LOOKUPS.items():
 
 
 class EventQuerySet(models.QuerySet):
-    """Events in the order of seq come row by row, so that the first few of them open few rows."""
+    """Events of a run in the order of seq are read part by part, and there row by row.
 
-    def order_by(self, *field_names: Any) -> "EventQuerySet":
+    So the first few of them open few rows. See kscope/runs/record/parts.py.
+    """
+
+    def in_parts(self) -> "list[EventQuerySet] | None":
+        """The same for each part of the run's history, in order and without limits.
+
+        None where they are not of one run, or in another order.
+        """
+        run_id, way = self._run_wanted(), self._way()
+        if run_id is None or way is None:
+            return None
+        parts = parts_of(run_id)
+        return [self._of_part(part, way) for part in (parts if way == "" else parts[::-1])]
+
+    def _run_wanted(self) -> int | None:
+        query = self.query
+        if query.combinator or query.distinct or query.where.negated or query.group_by is not None:
+            return None
+        found = [each.rhs for each in _of_runs(query.where) if isinstance(each.rhs, int)]
+        return found[0] if found and query.where.connector == AND else None
+
+    def _way(self) -> str | None:
+        """ "" for the order of seq, "-" for the other way round; None for any other order."""
+        query = self.query
+        names = query.order_by or (self.model._meta.ordering if query.default_ordering else ())
+        told = [each for each in names if each not in _OF_ONE_RUN]
+        if query.extra_order_by or told not in (["seq"], ["-seq"]):
+            return None
+        return "" if (told == ["seq"]) == query.standard_ordering else "-"
+
+    def _of_part(self, part: Part, way: str) -> "EventQuerySet":
+        found = self.all()
+        query = found.query
+        query.clear_limits()
+        query.clear_ordering(force=True)
+        query.standard_ordering = True
+        query.add_ordering(f"{way}last_seq", f"{way}seq")
+        query.add_q(models.Q(source=part.source))
+        if part.upto != END:
+            query.add_q(models.Q(seq__gt=part.after, seq__lte=part.upto))
+        return found
+
+    def _fetch_all(self) -> None:
+        if self._result_cache is None and (parts := self.in_parts()) is not None:
+            self._result_cache = self._read(parts)
+        super()._fetch_all()
+
+    def _read(self, parts: "list[EventQuerySet]") -> list[Any]:
+        """Of each part as many as are still missing."""
+        low, high = self.query.low_mark, self.query.high_mark
+        found: list[Any] = []
+        for part in parts:
+            if high is not None and len(found) >= high:
+                break
+            if high is not None:
+                part.query.set_limits(0, high - len(found))
+            models.QuerySet._fetch_all(part)
+            found += part._result_cache or ()
+        return found[low:]
+
+    def iterator(self, chunk_size: int | None = None) -> Iterator[Any]:
         """See QuerySet."""
-        names: list[Any] = []
-        for name in field_names:
-            if name in ("seq", "-seq"):
-                names.append(name.replace("seq", "last_seq"))
-            names.append(name)
-        return super().order_by(*names)
+        parts = None if self.query.is_sliced else self.in_parts()
+        if parts is None:
+            yield from super().iterator(chunk_size)
+            return
+        for part in parts:
+            yield from super(EventQuerySet, part).iterator(chunk_size)
+
+    def explain(self, *, format: str | None = None, **options: Any) -> str:
+        """See QuerySet. Of several parts it explains the first."""
+        first, *_ = self.in_parts() or (self,)
+        if first is not self:
+            first.query.set_limits(self.query.low_mark, self.query.high_mark)
+        return models.QuerySet.explain(first, format=format, **options)
 
     def count(self) -> int:
         """See QuerySet. All events, or all of a run, are counted without opening a row."""
         where = self.query.where
-        conditions: list[Any] = [*where.children]
-        are_of_runs = all(
-            isinstance(each, Exact) and isinstance(each.lhs, Col) and each.lhs.target.name == "run"
-            for each in conditions
-        )
+        of_runs = _of_runs(where)
         is_plain = where.connector == AND and not (
             where.negated or self.query.is_sliced or self.query.distinct
         )
-        if self._result_cache is not None or not (are_of_runs and is_plain):
+        if self._result_cache is not None or len(of_runs) < len(where.children) or not is_plain:
             return super().count()
-        runs = [each.rhs for each in conditions]
-        wanted = " AND ".join(["run_id = %s"] * len(runs)) or "true"
+        runs = [each.rhs for each in of_runs]
+        wanted = " AND ".join(["part.run_id = %s"] * len(runs)) or "true"
         with connections[self.db].cursor() as cursor:
             cursor.execute(f"{_COUNT} WHERE {wanted}", runs)
             return int(cursor.fetchone()[0])
 
 
-_COUNT = "SELECT coalesce(sum(last_seq - first_seq + 1), 0) FROM runs_eventchunk"
+_OF_ONE_RUN = ("run", "-run", "run_id", "-run_id", "pk", "-pk")
+_COUNT = (
+    "SELECT coalesce(sum(least(last_seq, upto) - greatest(first_seq - 1, after)), 0)"
+    " FROM runs_runpart AS part JOIN runs_eventchunk AS chunk"
+    " ON chunk.run_id = part.source AND last_seq > after AND first_seq <= upto"
+)
+
+
+def _of_runs(where: Any) -> list[Any]:
+    """Those conditions that name the run."""
+    return [
+        each
+        for each in where.children
+        if isinstance(each, Exact) and isinstance(each.lhs, Col) and each.lhs.target.name == "run"
+    ]

@@ -15,6 +15,7 @@ from django.db import connection
 from kscope.runs.history.changes import changes_between, time_of
 from kscope.runs.history.states import base_before, state_of
 from kscope.runs.models import Keyframe, Run
+from kscope.runs.record.parts import in_history
 from kscope.runs.rows.sheet import Sheet
 
 AT_ONCE = 20_000
@@ -87,7 +88,7 @@ def _taken_out(kept: _Kept, run_id: int, seq: int) -> Sheet | None:
         return None
     place = min(near, key=lambda i: abs(kept.sheets[i].seq - seq))
     if kept.sheets[place].seq + AT_ONCE < seq:
-        found = Keyframe.objects.filter(run_id=run_id, seq__lte=seq).order_by("-seq")
+        found = Keyframe.objects.filter(in_history(run_id)).filter(seq__lte=seq).order_by("-seq")
         if (found.values_list("seq", flat=True).first() or 0) > kept.sheets[place].seq:
             return None
     sheet, newest = kept.sheets.pop(place), kept.newest.pop(place)

@@ -8,6 +8,12 @@ import psycopg
 from kscope.runs.served.objects import rows_of
 
 Link = psycopg.AsyncConnection[Any]
+# The objects that are gone, of the history of one run.
+REMOVED = (
+    "runs_runpart AS part JOIN runs_removedobject AS removed"
+    " ON removed.run_id = part.source AND removed.seq > part.after AND removed.seq <= part.upto"
+    " WHERE part.run_id = %s"
+)
 
 
 class Row(NamedTuple):
@@ -52,8 +58,8 @@ async def written_since(
 async def removed_since(link: Link, run_id: int, after: int, upto: int) -> list[Row]:
     """The objects that went after event *after*, and before *upto* or had come before that."""
     found = await link.execute(
-        "SELECT object, seq, created_seq, manifest::text FROM runs_removedobject"
-        " WHERE run_id = %s AND seq > %s AND created_seq <= %s"
+        f"SELECT object, seq, created_seq, manifest::text FROM {REMOVED}"
+        " AND seq > %s AND created_seq <= %s"
         " AND (seq <= %s OR created_seq > %s)",
         [run_id, after, upto, upto, after],
     )

@@ -7,6 +7,7 @@ import psycopg
 
 from engine.objects.kubernetes_events import Life, Said
 from kscope.runs.selectors import SEQS_BEFORE
+from kscope.runs.served.changes import REMOVED
 from kscope.runs.served.objects import rows_of
 from kscope.runs.served.versions import Version
 
@@ -76,8 +77,7 @@ async def lives_of(link: Link, run_id: int, entities: list[str]) -> dict[str, li
     """The lives of each object, oldest first: one that was made again has several."""
     lives: dict[str, list[Life]] = {}
     found = await link.execute(
-        f"SELECT object, {_OF_MANIFEST}, created_seq FROM runs_removedobject"
-        " WHERE run_id = %s AND object = ANY(%s) ORDER BY seq",
+        f"SELECT object, {_OF_MANIFEST}, created_seq FROM {REMOVED} AND object = ANY(%s) ORDER BY seq",
         [run_id, entities],
     )
     for entity, uid, scheduler, node, created in await found.fetchall():

@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 _SELECT = (
     "SELECT seq, at, kind, object, component, cause, message, data_text, changes_text"
-    " FROM events_between(%s, %s, %s) ORDER BY last_seq, seq LIMIT %s"
+    " FROM events_between(%s, %s, %s) ORDER BY seq"
 )
 _READ_RUN = (
     "SELECT status, speed, head_seq, head_at, next_at, goal_at, error, visibility, stopped_by,"
@@ -148,7 +148,8 @@ class Hub(Follower):
     async def range_after(self, cursor: int) -> list[Frame]:
         """Frames of this connection's own, read from the database."""
         async with self.room.links.link() as link:
-            rows = await link.execute(_SELECT, [self.run_id, cursor, self.last, RANGE])
+            upto = min(cursor + RANGE, self.last)
+            rows = await link.execute(_SELECT, [self.run_id, cursor, upto])
             found = await rows.fetchall()
         return frames_composed(found)
 
@@ -206,7 +207,8 @@ class Hub(Follower):
         if run["head"] < self.last:
             raise _Rewound(f"the run stands at event {run['head']}; shown was {self.last}")
         if run["head"] > self.last:
-            found = await link.execute(_SELECT, [self.run_id, self.last, run["head"], RANGE])
+            upto = min(self.last + RANGE, run["head"])
+            found = await link.execute(_SELECT, [self.run_id, self.last, upto])
             rows = await found.fetchall()
         if rows:
             frame = frame_folded(rows, self.state, self._tally)

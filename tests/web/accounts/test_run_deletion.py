@@ -92,13 +92,15 @@ def test_only_those_who_may_change_see_the_button(scenario: Scenario, settings: 
 
 
 def test_the_admin_asks_before_it_deletes(admin_client: Client, driven: Run) -> None:
-    services.run_fork(run=driven)
+    fork = services.run_fork(run=driven)
     path = f"/admin/runs/run/{driven.pk}/delete/"
     question = admin_client.get(path).content.decode()
     assert f"with {driven.head_seq:,} events" in question
     assert "1 fork(s) of it keep their own history" in question
     assert rows_of(driven.pk)
     admin_client.post(path, {"post": "yes"})
+    assert "runs_run" not in rows_of(driven.pk)
+    admin_client.post(f"/admin/runs/run/{fork.pk}/delete/", {"post": "yes"})
     assert rows_of(driven.pk) == {}
 
 

@@ -17,6 +17,7 @@ from kscope.runs.history.chunks import text_of
 from kscope.runs.history.differences import patch_between
 from kscope.runs.history.keyframes import chunks_forget
 from kscope.runs.models import Checkpoint, Keyframe, Run, ViewChunk
+from kscope.runs.record.parts import in_history
 from kscope.runs.selectors import run_state_at
 from tests.web.history.conftest import folded
 
@@ -116,8 +117,9 @@ def test_chunks_without_a_keyframe_are_forgotten(churned: Run) -> None:
 
 def test_a_fork_has_the_keyframes_of_its_parent(churned: Run) -> None:
     fork = services.run_fork(run=churned, seq=churned.head_seq)
-    assert Keyframe.objects.filter(run=fork).exists()
-    Run.objects.get(pk=churned.pk).delete()
+    assert not Keyframe.objects.filter(run=fork).exists()
+    assert Keyframe.objects.filter(in_history(fork.pk)).exists()
+    services.run_delete(run=churned)
     fork.refresh_from_db()
     known = folded(fork)
     for seq in range(0, fork.head_seq, 4):

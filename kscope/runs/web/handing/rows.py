@@ -15,7 +15,7 @@ from kscope.runs.models import Command, OtherObject, Run, RunEvent
 BATCH = 1_000
 _EVENTS = (
     "SELECT seq, at, kind, object, component, cause, message, data_text, changes_text"
-    " FROM events_between(%s, %s, %s) ORDER BY last_seq, seq LIMIT %s"
+    " FROM events_between(%s, %s, %s) ORDER BY seq"
 )
 
 
@@ -24,7 +24,7 @@ def event_rows(run_id: int, upto: int) -> Iterator[list[EventRow]]:
     after = 0
     while after < upto:
         with connection.cursor() as cursor:
-            cursor.execute(_EVENTS, [run_id, after, upto, BATCH])
+            cursor.execute(_EVENTS, [run_id, after, min(upto, after + BATCH)])
             rows = [_row(each) for each in cursor.fetchall()]
         if not rows:
             return
