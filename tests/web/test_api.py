@@ -17,7 +17,7 @@ from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.web import past
 from kscope.runs.web.past import log_replayed
-from scheduling.models import SchedulingAttempt
+from scheduling.models import RecordedAttempt
 from tests.record import events_change
 from tests.web.conftest import driving
 
@@ -268,7 +268,7 @@ def test_an_attempt_shows_its_evidence(client: Client, driven: Run) -> None:
 def test_evidence_that_was_not_kept_is_made_again(client: Client, driven: Run, pod: str) -> None:
     number, path = attempt_of(client, driven, pod)
     kept = client.get(path).json()
-    SchedulingAttempt.objects.filter(pk=number).update(evidence=None)
+    RecordedAttempt.objects.filter(pk=number).update(evidence=None)
     assert client.get(path).json() == kept
 
 
@@ -285,7 +285,7 @@ def test_evidence_of_an_older_version_is_shown_unchanged(client: Client, driven:
     number, path = attempt_of(client, driven, "web")
     told = client.get(path).json()
     stored = zlib.compress(json.dumps(told).encode())
-    SchedulingAttempt.objects.filter(pk=number).update(evidence=stored)
+    RecordedAttempt.objects.filter(pk=number).update(evidence=stored)
     assert client.get(path).json() == told
 
 

@@ -2,6 +2,7 @@
 
 from urllib.parse import urlencode
 
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,10 +16,13 @@ from kscope.runs.lessons.running import kept_run_made
 from kscope.runs.lessons.telling import courses, readable_lessons
 from kscope.runs.models import Run, Scenario, Story
 from kscope.runs.stories.gallery import cards, found, story_of, topics
+from kscope.runs.stories.trees import in_tree_order
 from kscope.runs.triages import with_stuck
 from kscope.runs.web.views import first_page, live_page
 
 SHOWN_RUNS = 20
+TREE_RUNS = 200
+MOST_DIGITS = 18  # of a number of the database
 OWN_RUNS = 5
 HOME_STORIES = 10
 PEEKS = 3
@@ -63,11 +67,18 @@ def runs(request: HttpRequest) -> HttpResponse:
         listed = listed.filter(visitor.owned())
     elif whose == "others":
         listed = listed.exclude(visitor.owned())
-    shown = None if request.GET.get("runs") == "all" else SHOWN_RUNS
-    page = list(listed[:shown])
+    scenario_id = request.GET.get("scenario", "")
+    is_tree = scenario_id.isdecimal() and len(scenario_id) <= MOST_DIGITS
+    if is_tree:
+        listed = listed.filter(scenario_id=int(scenario_id))
+    shown = None if request.GET.get("runs") == "all" else (TREE_RUNS if is_tree else SHOWN_RUNS)
+    forks = Run.objects.filter(parent=OuterRef("pk"))
+    page = list(listed.annotate(has_forks=Exists(forks))[:shown])
     uploads = _uploads(request)
     context = {
-        "runs": page,
+        "rows": in_tree_order(page) if is_tree else [(run, range(0)) for run in page],
+        "tree_of": page[0].scenario if is_tree and page else None,
+        "query": urlencode({"scenario": scenario_id} if is_tree else {"whose": whose}),
         "deletable": [each.pk for each in page if visitor.may_change(each)],
         "older_runs": 0 if shown is None else max(0, listed.count() - shown),
         "whose": whose,

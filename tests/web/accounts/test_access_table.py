@@ -27,7 +27,7 @@ from kscope.runs.models import Lesson, Run, Scenario, Story
 from kscope.runs.stream import watching
 from kscope.runs.stream.consumers import NO_SUCH_RUN
 from kscope.runs.stream.routing import websocket_urlpatterns
-from scheduling.models import SchedulingAttempt
+from scheduling.models import RecordedAttempt
 from tests.waiting import HANG_SECONDS
 from tests.web.drive.test_stream import opened
 
@@ -260,7 +260,7 @@ class World:
         )
         Story.objects.create(scenario=demo, slug="told", end=1, events=1)
         self.run = Run.objects.create(scenario=self.scenario, name="r", owner=owner)
-        self.attempt = SchedulingAttempt.objects.create(
+        self.attempt = RecordedAttempt.objects.create(
             run=self.run, pod="a/b", number=1, seq=0, at=0, cycle=0, result="bound", evidence=b""
         )
         self.tokens = {

@@ -38,7 +38,7 @@ from tests.web.accounts.test_run_deletion import account, logged_in, rows_of
 from tests.web.pages.test_forks import command, drive, events, forked, objects, play
 
 pytestmark = pytest.mark.django_db(transaction=True)
-_TABLES = (EventChunk, Checkpoint, Keyframe, ViewChunk, RemovedObject, RecordedAttempt)
+TABLES = (EventChunk, Checkpoint, Keyframe, ViewChunk, RemovedObject, RecordedAttempt)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def line(often: None, driven: Run) -> list[Run]:
 
 def written_by(run: Run) -> int:
     """How many rows of history the run has itself."""
-    return sum(table.objects.filter(run_id=run.pk).count() for table in _TABLES)
+    return sum(table.objects.filter(run_id=run.pk).count() for table in TABLES)
 
 
 def _folded(run: Run) -> Iterator[tuple[int, Any]]:
@@ -212,7 +212,7 @@ def test_with_the_last_fork_all_rows_go(line: list[Run]) -> None:
     for run in line:
         assert rows_of(run.pk) == {}
     assert not HistoryPart.objects.exists()
-    assert sum(table.objects.count() for table in _TABLES) == 0
+    assert sum(table.objects.count() for table in TABLES) == 0
 
 
 def test_a_parent_may_go_while_its_fork_arrives(often: None, driven: Run) -> None:
@@ -254,7 +254,7 @@ def test_forks_of_older_versions_have_their_own(driven: Run) -> None:
     fork.parts.all().delete()
     Run.objects.filter(pk=fork.pk).update(borrowed_seq=-1)
     with connection.cursor() as cursor:
-        for table in _TABLES:
+        for table in TABLES:
             table.objects.filter(run_id=fork.pk).delete()
             names = [each.column for each in table._meta.local_fields if each.column not in _OWN]
             name, seq_of = table._meta.db_table, "last_seq" if table is EventChunk else "seq"
