@@ -6,7 +6,7 @@ The tools come with the embedded PostgreSQL, so they are there for given servers
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from typing import Any
 import orjson
 from django.core.management import call_command
 from django.db import connection, transaction
+from django.db.models import F
 
 from engine.kernel.recorder import GENESIS, EventRow, chain, encode
 from kscope.database_format import TABLE, why_newer
-from kscope.runs.models import Run
+from kscope.runs.models import HistoryPart, Run
+from kscope.runs.record.parts import Part, parts_of
 from kscope.up.children import StartError
 from kscope.up.postgres import find_binaries
 
@@ -102,25 +104,57 @@ def _format_in(file: Path) -> int:
 
 
 def histories_checked() -> Iterator[Checked]:
-    """Every run, and whether its events have the digest that was recorded with them."""
+    """Every run, and whether its events have the digest that was recorded with them.
+
+    What forks read is read once: the digest of a history is known where forks of it begin.
+    """
+    known = _Known()
     for run in Run.objects.defer("scenario").order_by("pk"):
-        yield Checked(run, history_digest(run) == (run.head_digest or GENESIS.hex()))
+        yield Checked(run, history_digest(run, known) == (run.head_digest or GENESIS.hex()))
 
 
-def history_digest(run: Run) -> str:
+class _Known:
+    """The digests of histories after the events up to which forks read them, by run and event."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[int, int], bytes] = {}
+        self._wanted: dict[int, list[int]] = {}
+        ends = HistoryPart.objects.filter(upto__gt=F("after")).order_by("upto").distinct()
+        for source, upto in ends.values_list("source", "upto"):
+            self._wanted.setdefault(source, []).append(upto)
+
+    def wanted(self, parts: Sequence[Part]) -> dict[int, int]:
+        """By event of a history, the run whose digest is to be kept there."""
+        return {
+            upto: part.source
+            for part in parts
+            for upto in self._wanted.get(part.source, ())
+            if part.after < upto <= part.upto
+        }
+
+
+def history_digest(run: Run, known: _Known) -> str:
     """The digest over the events of *run* as they are stored (ADR 0005)."""
+    parts = parts_of(run.pk)
+    wanted = known.wanted(parts)
     digest, last = GENESIS, 0
+    for part in parts:
+        if part.upto <= run.head_seq and (found := known.found.get((part.source, part.upto))):
+            digest, last = found, part.upto
     with connection.cursor() as cursor:
-        while True:
+        while last < run.head_seq:
             cursor.execute(_EVENTS, [run.pk, last, min(run.head_seq, last + _BATCH)])
             rows = cursor.fetchall()
             if not rows:
-                return digest.hex()
+                break
             for row in rows:
                 # jsonb orders keys in its own way.
                 texts = (text and encode(orjson.loads(text)) for text in row[7:])
                 digest = chain(digest, EventRow(*row[:7], *texts))
+                if row[0] in wanted:
+                    known.found[wanted[row[0]], row[0]] = digest
             last = rows[-1][0]
+    return digest.hex()
 
 
 def _runs_held() -> int:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -68,12 +69,15 @@ def answered(
 ) -> Iterator[dict[str, Any]]:
     """The parts of the answer to *question* about *run* after event *seq*: kept ones, or as they are made.
 
-    They are kept once all are known. Raises what *make* raises; then nothing is kept.
+    They are kept once all are known. Raises what *make* raises; then nothing is kept. About what a
+    fork reads of an ancestor, the ancestor's answers are given as well.
     """
     digest = _digest(run, seq, question)
-    known = KeptAnswer.objects.filter(run_id=run.pk, question=digest).first()
+    whose = (run.pk, _writer(run, seq)[0])
+    known = KeptAnswer.objects.filter(run_id__in=whose, question=digest).first()
     if known is not None:
-        yield from restored(json.loads(zlib.decompress(known.parts)))
+        for part in restored(json.loads(zlib.decompress(known.parts))):
+            yield {**part, "run": run.pk} if "run" in part else part
         return
     parts: list[Any] = []
     for part in make():
@@ -121,4 +125,13 @@ def _instant(run: Run, seq: int | None) -> _Instant:
     if seq is None or seq == run.head_seq:
         place = (run.head_seq, run.head_at, run.head_steps, run.head_commands, run.head_digest)
         return run.pk, run.created, "head", *place
-    return run.pk, run.created, "event", seq, run.cannot_continue_after
+    return *_writer(run, seq), "event", seq, run.cannot_continue_after
+
+
+def _writer(run: Run, seq: int | None) -> tuple[int, datetime]:
+    """The run that wrote event *seq* of the history of *run*, and when it was made."""
+    if seq is not None and seq <= run.borrowed_seq:
+        part = run.parts.filter(after__lt=seq, upto__gte=seq).first()
+        if part is not None:
+            return part.source, part.created
+    return run.pk, run.created

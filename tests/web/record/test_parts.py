@@ -23,6 +23,7 @@ from kscope.runs.models import (
     EventChunk,
     EventRecord,
     HistoryPart,
+    KeptAnswer,
     Keyframe,
     RemovedObject,
     Run,
@@ -236,6 +237,21 @@ def test_thinning_a_parent_leaves_its_forks_whole(line: list[Run]) -> None:
     retention_apply(Policy(delete_runs_days=30))
     assert not Run.objects.filter(pk__in=(root.pk, first.pk)).exists()
     assert [checked.is_whole for checked in histories_checked()] == [True]
+
+
+def test_answers_about_its_ancestors_are_shared(driven: Run, client: Client) -> None:
+    seq = driven.head_seq // 2
+    fork = drive(services.run_fork(run=driven, seq=seq + 3))
+    path = "/api/v1/runs/{}/why/pod/default/giant/?seq={}"
+    told = client.get(path.format(driven.pk, seq)).json()
+    of_fork = client.get(path.format(fork.pk, seq)).json()
+    assert of_fork == {**told, "run": fork.pk}
+    assert told["run"] == driven.pk
+    assert not KeptAnswer.objects.filter(run=fork).exists()
+    client.get(path.format(fork.pk, fork.head_seq))
+    assert KeptAnswer.objects.filter(run=fork).exists()
+    services.run_delete(run=driven)
+    assert client.get(path.format(fork.pk, seq)).json() == of_fork
 
 
 def test_another_seed_reads_nothing_of_its_parent(driven: Run) -> None:
