@@ -26,12 +26,13 @@ from kscope.runs.app_registry import registry
 from kscope.runs.capacity.quotas import quotas_check
 from kscope.runs.capacity.waiting import moments
 from kscope.runs.contents import Digest, Packed, packed, pieces_keep
-from kscope.runs.drive.forks import commands_plan, history_borrow
+from kscope.runs.drive.forks import commands_plan, fork_begun, history_borrow
 from kscope.runs.errors import ApplicationError
+from kscope.runs.history.changes import time_of
 from kscope.runs.history.release import histories_release
-from kscope.runs.models import Command, KeptEvidence, Lesson, Run, RunEvent, Scenario
+from kscope.runs.models import Command, KeptEvidence, Lesson, Run, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
-from kscope.runs.record.parts import parts_borrow, sources_of
+from kscope.runs.record.parts import parts_borrow, parts_of
 from kscope.runs.selectors import check_seq
 
 TIE_BREAKS = ("random", "name")
@@ -410,6 +411,7 @@ def run_fork(
     is_same = is_same and not options.get("afresh")
     if is_same:
         _check_can_continue(parent)
+    begun = fork_begun(parent, seq) if is_same else None
     try:
         with transaction.atomic():
             quotas_check(owner_id, runs=1, playing=int(play))
@@ -429,9 +431,10 @@ def run_fork(
                 goal_steps=parent.head_steps if is_same and seq == parent.head_seq else None,
                 **budget_columns(parent.budget),
                 **chosen,
+                **(begun.columns if begun else {}),
             )
-            if is_same:
-                history_borrow(parent, fork, seq=seq)
+            if begun:
+                history_borrow(parent, fork, begun)
             else:
                 parts_borrow(fork, parent, -1)
             commands_plan(parent, fork, seq=seq, at=at)
@@ -448,8 +451,7 @@ def _moment_of(run: Run, seq: int) -> int:
     check_seq(run, seq)
     if seq == run.head_seq:
         return run.head_at
-    found = RunEvent.objects.filter(run_id=run.pk, seq=seq).values_list("at", flat=True)
-    return found.first() or 0
+    return time_of(run.pk, seq)
 
 
 def _check_can_continue(run: Run) -> None:
@@ -494,9 +496,9 @@ def run_delete(*, run: Run) -> None:
         # Locked first: a slice that is being written would otherwise leave rows behind.
         found = Run.objects.select_for_update().filter(pk=run_id).first()
         if found is not None:
-            sources = sources_of(run_id)
+            read = parts_of(run_id)
             found.delete()
-            histories_release(sources)
+            histories_release(run_id, read)
         transaction.on_commit(lambda: wake_drivers(run_id))
         transaction.on_commit(lambda: publish_head(run_id, head))
 

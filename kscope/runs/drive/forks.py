@@ -153,26 +153,46 @@ def replay_to_goal(run: Run) -> GoalReplay | None:
     return GoalReplay(goal, recorded.order_by("id"), import_check(run))
 
 
-def history_borrow(parent: Run, fork: Run, *, seq: int) -> None:
-    """Let *fork* read the history of *parent* up to event *seq*, and begin at a checkpoint before.
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Where a fork begins: at a checkpoint, up to which it is as its parent; and what it reads.
 
-    Without a checkpoint it begins at the beginning. What another engine recorded is read up to the
-    checkpoint alone: beyond that this one may decide otherwise.
+    Without a checkpoint it begins at the beginning.
     """
-    found = (
-        Checkpoint.objects.filter(in_history(parent.pk))
-        .filter(seq__lte=seq)
-        .defer("engine", "view")
-    )
-    checkpoint = found.order_by("-seq").first()
+
+    engine_digest: str
+    borrowed: int
+    checkpoint: Checkpoint | None
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Columns of the fork."""
+        found: dict[str, Any] = {"borrowed_seq": self.borrowed}
+        if (at := self.checkpoint) is not None:
+            head = {"seq": at.seq, "at": at.at, "steps": at.steps, "commands": at.commands}
+            found |= {f"head_{name}": value for name, value in head.items()}
+            found |= {"head_digest": at.digest, "engine_digest": self.engine_digest}
+        return found
+
+
+def fork_begun(parent: Run, seq: int) -> Begun:
+    """Where a fork of *parent* at event *seq* begins, if it is to have the parent's history.
+
+    What another engine recorded is read up to the checkpoint alone: beyond that this one may decide
+    otherwise.
+    """
+    found = Checkpoint.objects.filter(in_history(parent.pk)).filter(seq__lte=seq)
+    checkpoint = found.defer("engine", "view").order_by("-seq").first()
     begins = -1 if checkpoint is None else checkpoint.seq
-    fork.borrowed_seq = seq if parent.engine_digest == fingerprint() else begins
-    parts_borrow(fork, parent, fork.borrowed_seq)
-    fork.save(update_fields=["borrowed_seq"])
-    if checkpoint is not None:
-        commands_copy(parent, fork, through=checkpoint.commands)
-        fork.engine_digest = parent.engine_digest
-        _head_set(fork, checkpoint)
+    borrowed = seq if parent.engine_digest == fingerprint() else begins
+    return Begun(parent.engine_digest, borrowed, checkpoint)
+
+
+def history_borrow(parent: Run, fork: Run, begun: Begun) -> None:
+    """Let *fork* read the history of *parent*, and have the commands up to where it begins."""
+    parts_borrow(fork, parent, begun.borrowed)
+    if begun.checkpoint is not None and begun.checkpoint.commands:
+        commands_copy(parent, fork, through=begun.checkpoint.commands)
 
 
 def commands_copy(parent: Run, fork: Run, *, through: int) -> None:
@@ -224,14 +244,6 @@ def _copied(command: Command, fork: Run, **changed: Any) -> Command:
     )
     same = {name: getattr(command, name) for name in names}
     return Command(run=fork, **{**same, **changed})
-
-
-def _head_set(fork: Run, checkpoint: Checkpoint) -> None:
-    fork.head_seq, fork.head_at = checkpoint.seq, checkpoint.at
-    fork.head_steps, fork.head_commands = checkpoint.steps, checkpoint.commands
-    fork.head_digest = checkpoint.digest
-    columns = ["head_seq", "head_at", "head_steps", "head_commands", "head_digest"]
-    fork.save(update_fields=[*columns, "engine_digest"])
 
 
 def own_slice(fork_id: int, piece: Slice, borrowed: int) -> Slice:

@@ -76,13 +76,6 @@ FROM (SELECT coalesce(max(upto), -1) AS borrowed FROM runs_historypart
 """
 
 
-def sources_of(run_id: int) -> list[int]:
-    """The runs of which a run reads, and itself."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT source FROM runs_historypart WHERE run_id = %s", [run_id])
-        return [run_id, *(row[0] for row in cursor.fetchall())]
-
-
 def readers_of(source: int) -> list[int]:
     """The forks that read rows of the run *source*."""
     with connection.cursor() as cursor:

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.db.models import Q
 
-from kscope.runs.drive.forks import history_borrow
+from kscope.runs.drive.forks import fork_begun, history_borrow
 from kscope.runs.models import Checkpoint, EventChunk, EventRecord, Run, RunEvent
 from kscope.runs.record.chunks import BLOCK, FEW, events_add, mark_of
 from kscope.runs.selectors import run_seqs_before
@@ -204,7 +204,10 @@ def test_a_fork_has_what_came_before(
     at = {"at": rows[seq - 1][1], "steps": seq, "commands": 0, "digest": ""}
     Checkpoint.objects.create(run=run, seq=seq, engine=b"", view=b"", view_digest="", **at)
     fork = start()
-    history_borrow(run, fork, seq=seq)
+    begun = fork_begun(run, seq)
+    Run.objects.filter(pk=fork.pk).update(**begun.columns)
+    history_borrow(run, fork, begun)
+    fork.refresh_from_db()
     assert read(fork) == loaded(rows[:seq])
     assert run_seqs_before(fork, moments=[2**60]) == [seq]
     if seq < COUNT:
