@@ -40,7 +40,7 @@
 | KSCOPE_SOCKETS | 100 | open sockets of an account; more where no login is required |
 | KSCOPE_QUOTA_UPLOADS | 100 | uploads an account may keep |
 | KSCOPE_QUOTA_UPLOAD_BYTES | 4294967296 | bytes of all uploads an account may keep |
-| KSCOPE_QUOTA_RUNS | 200 | runs an account may keep |
+| KSCOPE_QUOTA_RUNS | 200 | runs an account may keep, with deleted ones that its forks read |
 | KSCOPE_QUOTA_PLAYING | 10 | runs of an account that may play at once |
 | KSCOPE_ENGINE_PROCESSES | one more than cores, 3 to 8 | processes that answer pages' questions about engines |
 | KSCOPE_ENGINE_MEMORY | 4096 | MiB that one of these may use; at rest it is replaced above a quarter |
