@@ -6,8 +6,9 @@ from typing import Any
 
 import orjson
 from django.db import connection, transaction
+from django.db.models import F
 
-from kscope.runs.models import EventChunk, RunEvent
+from kscope.runs.models import EventChunk, HistoryPart, RunEvent
 from kscope.runs.record.chunks import BLOCK, chunk_add
 
 _NAMES = ("seq", "at", "kind", "object", "component", "cause", "message", "data", "changes")
@@ -49,7 +50,9 @@ def _rewrite(run_id: int, change: Callable[[list[_Row]], list[_Row]]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_SELECT, [run_id])
         rows = change([dict(zip(_NAMES, row, strict=True)) for row in cursor.fetchall()])
+        # All events become the run's own: those that a fork reads belong to another run.
         EventChunk.objects.filter(run_id=run_id).delete()
+        HistoryPart.objects.filter(run_id=run_id).update(upto=F("after"))
         # A row of the record has no gaps, and is of one block.
         places = {
             row["seq"]: (row["seq"] - i, (row["seq"] - 1) // BLOCK) for i, row in enumerate(rows)
