@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('scheduling', '0003_old_zone_labels'),
-        ('runs', '0029_forks_are_pointers'),
+        ('runs', '0030_forks_are_pointers'),
     ]
 
     operations = [

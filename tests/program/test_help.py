@@ -72,4 +72,4 @@ def test_help_says_the_profiles_that_there_are() -> None:
 
 def test_version_names_kscope_and_profiles(kscope: Program) -> None:
     said = kscope("--version")
-    assert re.fullmatch(r"kscope \d+\.\d+\.\d+\nprofiles v1\.36, .*\n", said.out)
+    assert re.fullmatch(r"kscope \d+\.\d+\.\d+\nprofiles v1\.37, .*\n", said.out)

@@ -127,7 +127,7 @@ def test_files_with_problems_make_no_scenario() -> None:
         (
             {"profile": "v9"},
             "spec.profile",
-            '"v9" is not one of v1.36, v1.35, v1.34.9, v1.34, v1.20, v1.16, v1.11',
+            '"v9" is not one of v1.37, v1.36, v1.35, v1.34.9, v1.34, v1.20, v1.16, v1.11',
         ),
         ({"duration": "soon"}, "spec.duration", '"soon" is not a duration like 500ms'),
         ({"duration": -1}, "spec.duration", "-1 is not a duration"),

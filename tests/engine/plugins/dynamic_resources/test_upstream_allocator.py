@@ -15,7 +15,11 @@ from engine.objects.values.quantity import parse
 from engine.plugins.dynamic_resources.allocation.allocated_devices import AllocatedDevices
 from engine.plugins.dynamic_resources.allocation.devices import DeviceClass
 from engine.plugins.dynamic_resources.allocation.requests import ClaimRequests
-from engine.plugins.dynamic_resources.allocation.search.allocator import AllocationError, Allocator
+from engine.plugins.dynamic_resources.allocation.search.allocator import (
+    AllocationError,
+    Allocator,
+    AllocatorRules,
+)
 from engine.plugins.dynamic_resources.allocation.search.published import ListedSlices
 from engine.plugins.dynamic_resources.allocation_results import allocation
 from tests.engine.plugins.dynamic_resources.device_worlds import World, matches, world
@@ -47,7 +51,7 @@ def ours(made: World) -> Allocator:
     for each in (*made.slices, *made.allocated):
         listers.put(from_manifest(each))
     index, allocated = ListedSlices(listers).index, AllocatedDevices(listers)
-    return Allocator(index, classes.get, allocated.state())
+    return Allocator(index, classes.get, allocated.state(), AllocatorRules())
 
 
 def upstream_outcome(allocator: UpstreamAllocator, made: World, node: Node) -> Outcome:

@@ -95,7 +95,7 @@ $$
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0028_pieces'),
+        ('runs', '0029_driver_deaths'),
     ]
 
     operations = [
