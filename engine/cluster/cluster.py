@@ -83,6 +83,7 @@ class Cluster:
         entries, external = scenario.schedulers, scenario.external_scheduler
         specs = read_schedulers(entries, scenario.configuration, version, external=external)
         self.horizon = scenario.until
+        self.open_until = 0
         self.profile = profile
         self.loop = EventLoop(scenario.ahead)
         self.recorder = Recorder(self.loop)
@@ -266,10 +267,12 @@ class Cluster:
         """When the next callback is due; None when the run is over.
 
         It is over when nothing is due before the horizon: the scenario's duration, or some time
-        after the last command. Beyond it only periodic retries would repeat themselves.
+        after the last command. Beyond it only periodic retries would repeat themselves. They do
+        up to `open_until`, which whoever plays the run sets for those who use it: it changes
+        nothing that happens, only how far the run goes.
         """
         due = self.loop.next_at
-        return None if due is None or due > self.horizon else due
+        return None if due is None or due > max(self.horizon, self.open_until) else due
 
     @property
     def unexpected(self) -> int:
@@ -320,7 +323,7 @@ class Cluster:
             loop.halted = bool(self.failure) or (used_up is not None and used_up.part != "time")
         if stop is None:
             if not rest:
-                loop.run_due(min(until, self.horizon), last)
+                loop.run_due(min(until, max(self.horizon, self.open_until)), last)
             elif loop.run_due(until, last):
                 loop.rest_at(until)
             return False
@@ -439,6 +442,7 @@ class Cluster:
         """The engine of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
         cluster = checkpoints.load(blob)
         assert isinstance(cluster, Cluster), f"the checkpoint holds a {type(cluster).__name__}"
-        # The caller sets the budget, which may have changed since.
+        # The caller sets the budget, which may have changed since, and says who uses the run.
         cluster.limit(None)
+        cluster.open_until = 0
         return cluster

@@ -151,6 +151,8 @@ class Scenario:
     objects: tuple[Manifest, ...] = ()
     steps: tuple[Step, ...] = ()
     until: int = DEFAULT_UNTIL
+    # Its files name the duration that it would have anyway: see duration_of.
+    lasts: bool = False
     latencies: Mapping[str, Latency] = field(default_factory=dict[str, Latency])
     # The version of Kubernetes; "" for the default.
     profile: str = ""
@@ -237,6 +239,7 @@ class Scenario:
             ),
             **({"instant": self.instant} if self.instant else {}),
             **({"served": self.served} if self.served else {}),
+            **({"lasts": True} if self.lasts else {}),
             **({"told": dict(self.told)} if self.told else {}),
             **({"containers": list(self.containers)} if self.containers else {}),
         }
@@ -256,6 +259,15 @@ class Scenario:
             name: Latency(**one) for name, one in parts.get("latencies", {}).items()
         }
         return cls(**parts)
+
+
+def duration_of(header: Mapping[str, Any]) -> int | None:
+    """How long a scenario, of this JSON form, lasts by its files, in ns; None where they do not say.
+
+    Such a run plays until then, whether anything is due or not.
+    """
+    until: int = header.get("until", DEFAULT_UNTIL)
+    return until if until != DEFAULT_UNTIL or header.get("lasts") else None
 
 
 def _telling(result: Loaded) -> Iterator[Manifest]:
@@ -684,6 +696,8 @@ def _until(header: dict[str, Any], value: Any, path: Path, report: Report) -> No
         return
     try:
         header["until"] = parse_duration(value)
+        if header["until"] == DEFAULT_UNTIL:
+            header["lasts"] = True
     except ValueError as error:
         report.add(path, value, said_by(error))
 

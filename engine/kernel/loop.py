@@ -249,7 +249,7 @@ class EventLoop:
         False when *last_step* was reached first, or when it was halted.
         """
         at_once, pending = self._at_once, self._pending
-        limit = _NEVER if last_step is None else last_step
+        limit = NEVER if last_step is None else last_step
         while not self.halted:
             # Calls that were due when this instant began run before those scheduled since, and
             # nothing is added to it.
@@ -310,7 +310,8 @@ class EventLoop:
         self.cause = 0
 
 
-_NEVER = 1 << 62
+NEVER: Final = 1 << 62
+"""Later than any virtual time."""
 
 
 def held_name(callback: Callback) -> str:

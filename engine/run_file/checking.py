@@ -332,5 +332,6 @@ SCENARIO_PARTS: Final[Mapping[str, Callable[[Any, Path, Report], Any]]] = {
     "containers": _containers,
     "instant": _instant,
     "served": _line,
+    "lasts": _flag,
     "told": _told,
 }

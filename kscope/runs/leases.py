@@ -13,6 +13,9 @@ _CORRECTION_SECONDS = 2
 # The driver of a run renews its lease at least every second; pages need not show shorter gaps.
 SILENT_SECONDS = 2
 
+# So long after the newest request of a client a run plays on, though nothing is due.
+USED_SECONDS = 600
+
 _MOST = LONG_LEASE_SECONDS + _CORRECTION_SECONDS
 
 
@@ -29,6 +32,13 @@ def free(alias: str = "") -> str:
 def driven(alias: str = "") -> str:
     """The condition that a worker has it and has given a sign of life a moment ago."""
     return _between(alias, LEASE_SECONDS - SILENT_SECONDS)
+
+
+def used() -> str:
+    """The condition that clients of the Kubernetes API use a run: its clock goes on for them."""
+    since = f"used_at > clock_timestamp() - interval '{USED_SECONDS} seconds'"
+    latest = f"used_at < clock_timestamp() + interval '{_CORRECTION_SECONDS} seconds'"
+    return f"coalesce({since} AND {latest}, false)"
 
 
 def _between(alias: str, least: int) -> str:

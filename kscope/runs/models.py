@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Coalesce
+from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from engine.cluster.source import fingerprint
@@ -350,6 +351,16 @@ class Run(OwnedModel):
     until = models.BigIntegerField(
         null=True, help_text=gettext_lazy("virtual time at which it is finished")
     )
+    duration = models.BigIntegerField(
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("virtual nanoseconds that it lasts, whether anything is due or not"),
+    )
+    used_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("when a client of its Kubernetes API used it last"),
+    )
     until_pod = models.TextField(
         blank=True, help_text=gettext_lazy("entity id; it plays until this pod is bound or refused")
     )
@@ -475,6 +486,13 @@ class Run(OwnedModel):
         """Whether it is a cluster as it was brought: nothing was played or changed so far."""
         is_untouched = not (self.head_at or self.head_commands or self.forked_at)
         return self.scenario.as_brought and is_untouched and self.status != self.Status.PLAYING
+
+    @property
+    def is_used(self) -> bool:
+        """Whether clients of its Kubernetes API use it: see `leases.used`, for what was read."""
+        if self.used_at is None:
+            return False
+        return abs(timezone.now() - self.used_at).total_seconds() < leases.USED_SECONDS
 
     @property
     def clock(self) -> int:

@@ -13,6 +13,7 @@ from engine.input import scenario as sim_scenario
 from engine.input.budget import MOST, Budget
 from engine.input.cleaning import clean_command
 from engine.input.load_result import LoadedLesson, LoadResult
+from engine.input.scenario import duration_of
 from engine.kernel.errors import SimError
 from engine.kernel.stored_sentences import stored
 from engine.kernel.units import MINUTE, nanoseconds_of
@@ -253,6 +254,7 @@ def run_create(
             name=document.get("name") or scenario.name,
             **chosen,
             ahead=run_ahead(scenario.instant),
+            duration=duration_of(document),
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
             speed=options.get("speed") or (Run.Speed.REAL if external else Run.Speed.TEN),
             owner_id=owner_id,
@@ -422,6 +424,7 @@ def run_fork(
                 status=Run.Status.PLAYING if play else Run.Status.PAUSED,
                 speed=options.get("speed") or parent.speed,
                 until=parent.until,
+                duration=parent.duration,
                 parent=parent,
                 ahead=parent.ahead,
                 forked_seq=seq,

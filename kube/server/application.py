@@ -35,6 +35,7 @@ from kube.addresses import Address, address_of, moment_of, target_of
 from kube.forms import form_of
 from kube.server import reviews
 from kube.server.answers import JSON, answered, refused, without_values
+from kube.server.clock import Uses, standing, warn, warning_of
 from kube.server.containers.commands import CommandResponse, command_response
 from kube.server.containers.logs import Seen, asks_to_follow, log_answer, pod_seen
 from kube.server.handover import Handover
@@ -102,6 +103,7 @@ class Server:
         # As many as there are connections for them.
         self._lists = Places(CONNECTIONS, wait_seconds=LIST_WAIT_SECONDS)
         self._newest = Newest(self._short_links)
+        self._uses = Uses(self._short_links)
         self._hosts = KnownHosts(self._short_links)
         self._lines = EngineLines()
 
@@ -122,6 +124,8 @@ class Server:
                 raise
             except Exception as problem:  # noqa: BLE001  # it is logged, and the client is told
                 response = refused(handover.refusal(problem))
+            if text := _standing(request, response):
+                warn(response.headers, text)
             await response(request.scope, request.receive, send)
 
     async def serve_socket(self, socket: WebSocket, request: Request, address: Address) -> None:
@@ -142,7 +146,9 @@ class Server:
                 return
             # Clients of Kubernetes offer protocols that differ in how frames are encoded.
             offered = socket.scope.get("subprotocols") or []
-            await socket.accept(offered[0] if offered else None)
+            text = _standing(request, response)
+            headers = [(b"warning", warning_of(text).encode())] if text else None
+            await socket.accept(offered[0] if offered else None, headers)
             work = {create_task(_send_frames(socket, response)), create_task(_until_left(socket))}
             await wait(work, return_when=FIRST_COMPLETED)
             for task in work:
@@ -166,6 +172,9 @@ class Server:
         changes = request.method not in _READS and not reviews.is_review(target)
         visitor = await self._visitors.find(request, to_change=changes)
         run, hides = await self._runs.find(visitor, address.run_id, to_change=changes)
+        request.state.run = run
+        if not address.instant and (changes or run.is_used):
+            await self._uses.note(run.pk)
         fixed = await self._fixed(request, address, run)
         if fixed is not None:
             return fixed
@@ -210,6 +219,7 @@ class Server:
                 else await _read(read, instant, run)
             )
         if is_watched:
+            await self._uses.note(run.pk)
             stack.enter_context(_counted(visitor, request))
             feed = await stack.enter_async_context(self._feeds.of(run.pk))
             # The objects at the beginning of the watch are read as for a list.
@@ -252,6 +262,7 @@ class Server:
         credential = credential_of(read.request.headers)
 
         async def may_watch() -> bool:
+            await self._uses.note(feed.run_id)
             with suppress(*DATABASE_ERRORS):  # then there is nothing to tell, either
                 return await watcher_of(credential, feed.run_id) is not None
             return True
@@ -357,6 +368,16 @@ def _counted(visitor: Visitor, request: Request) -> Iterator[None]:
 def _stream(texts: AsyncIterator[bytes]) -> Response:
     # A proxy that collects the whole answer first would take the point of it away.
     return StreamingResponse(texts, headers={"X-Accel-Buffering": "no"}, media_type=JSON)
+
+
+def _standing(request: Request, response: Response) -> str:
+    """Why the clock of the run stands that was asked for, unless it was written to just now."""
+    run: Run | None = getattr(request.state, "run", None)
+    if run is None:
+        return ""
+    is_write = request.method not in _READS and "dryRun" not in request.query_params
+    is_woken = is_write and response.status_code < 300 and run.status == Run.Status.FINISHED
+    return "" if is_woken else standing(run)
 
 
 async def _send_frames(socket: WebSocket, response: StreamingResponse) -> None:

@@ -14,6 +14,7 @@ from kscope.runs import aside
 from kscope.runs.contents import packed, pieces_keep
 from kscope.runs.drive import runner
 from kscope.runs.models import Run, Scenario
+from kscope.runs.nudges import wake_drivers
 from tests.contract import kept
 from tests.waiting import wait_for
 
@@ -103,9 +104,19 @@ def drive(run_id: int) -> None:
         connection.close()
 
 
+def unused(run_id: int) -> None:
+    """As ten minutes after the newest request of a client; to be called in a thread of its own."""
+    Run.objects.filter(pk=run_id).update(used_at=None)
+    wake_drivers(run_id)
+    connection.close()
+
+
 @contextmanager
 def driving(run: Run) -> Iterator[None]:
-    """Meanwhile, another thread drives the run, as a worker would after a nudge."""
+    """Meanwhile, another thread drives the run, as a worker would after a nudge.
+
+    At the end no client uses it any more, so that it finishes.
+    """
     over = threading.Event()
 
     def drive_on() -> None:
@@ -118,7 +129,11 @@ def driving(run: Run) -> Iterator[None]:
         yield
     finally:
         over.set()
-        thread.join()
+        while thread.is_alive():
+            end = threading.Thread(target=unused, args=(run.pk,))
+            end.start()
+            end.join()
+            thread.join(0.5)
 
 
 def in_thread(run: Run) -> threading.Thread:

@@ -12,12 +12,14 @@ import logging
 import time
 from collections.abc import Generator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command as EngineCommand
 from engine.input.budget import Stop
+from engine.kernel.loop import NEVER
 from engine.objects.objects import Manifest
 from kscope.logs import bind
 from kscope.runs import measures
@@ -52,6 +54,7 @@ SLICE_SECONDS = 0.1  # of computing between two commits
 CHUNK = 200  # callbacks between two looks at the wall clock, at most
 CHUNK_SECONDS = 0.01  # after which others should have a turn
 LINGER_SECONDS = 2.0  # an idle owner waits this long for something to do
+PASSING_SECONDS = 1.0  # between two commits while nothing is due, and time alone goes on
 BUILDING_TIMES = 2  # the first state may take so many times the run's budget of memory
 SPEEDS = {"1": 1, "10": 10, "100": 100}
 
@@ -99,6 +102,8 @@ def wanted_of(run: Run) -> slices.Controls:
         trial.get("node"),
         run.stopped_by,
         **run.budget.to_dict(),
+        duration=run.duration,
+        is_used=run.is_used,
     )
 
 
@@ -189,7 +194,7 @@ class Driver:
         self._engine = yield from self._built(run)
         self.build = None
         self._unexpected = self.engine.unexpected
-        self._pace = Pace(self.engine.now, self.wanted.speed)
+        self._pace: Pace | None = None
         self._is_started = run.is_started
         self._goal_replay: GoalReplay | None = replay_to_goal(run)
         self._follows_another_engine = follows_another_engine(run)
@@ -250,14 +255,18 @@ class Driver:
 
     def _rest(self) -> Turns[None]:
         """Let others have a turn; a paced run waits until something is due, or time is worth a commit."""
-        playing = self.wanted.status == Run.Status.PLAYING and self.wanted.speed in SPEEDS
-        wait = self._pace.seconds_until(self.engine.next_at) if playing else -1.0
-        if self.wanted.until_pod or self._goal_replay or wait < -SLICE_SECONDS:
+        if not self._time.plays_on or self._pace is None or self._goal_replay:
             yield AT_ONCE
-        elif playing:
-            now = time.monotonic()
-            quiet = self._committed + self._host.quiet_seconds - now
-            yield from self._sleep(now + max(min(wait, quiet), self._host.gap_seconds))
+            return
+        if self._time.stands:
+            return (yield from self._sleep(time.monotonic() + PASSING_SECONDS))
+        wait = self._pace.seconds_until(self._time.goal)
+        if wait < -SLICE_SECONDS:
+            yield AT_ONCE
+            return
+        now = time.monotonic()
+        quiet = self._committed + max(self._host.quiet_seconds, self._time.quiet_seconds) - now
+        yield from self._sleep(now + max(min(wait, quiet), self._host.gap_seconds))
 
     def _look(self) -> Turns[None]:
         """Read what the user wants now."""
@@ -279,6 +288,7 @@ class Driver:
     def _slice(self) -> Turns[bool]:
         """Commands, and a step or a stretch of time, then one commit; False when idle."""
         self._began = time.monotonic()
+        self.engine.open_until = self._time.open_until
         # The history of its parent stayed within its budget.
         replay = self._goal_replay
         along_parent = replay is not None and replay.is_along_parent
@@ -289,12 +299,13 @@ class Driver:
             yield from self._replay_slice(replay)
             return True
         steps, decided = 0, False
-        if self._plays_on:
+        if self._time.plays_on:
             # First the time that has passed, so that the outcome of commands is written at once.
             # What follows from them belongs to the next slice.
             yield from self._stretch()
             done = [] if is_halted(self.engine) else self._commands.carry_out(self.engine)
         else:
+            self._pace = None  # the clock stands meanwhile
             done = self._commands.carry_out(self.engine)
             if self.wanted.steps_wanted > 0:
                 steps = yield from self._step()
@@ -306,10 +317,13 @@ class Driver:
             yield from self._commit(done, steps)
             yield from self._written()
             raise EngineEnded(self.engine.failure)
+        at_end = self._time.is_at_end
         wants_more = self.wanted.status == Run.Status.PLAYING or self.wanted.steps_wanted > 0
-        stop = self._budget.stop(self.wanted.budget) if wants_more and not decided else None
-        at_end = self._is_at_end()
-        quiet = time.monotonic() - self._committed < self._host.quiet_seconds
+        goes_on, is_held = self._time.goes_on, wants_more and not decided
+        stop = self._budget.stop(self.wanted.budget, goes_on=goes_on) if is_held else None
+        quiet = self._time.stands or time.monotonic() - self._committed < max(
+            self._host.quiet_seconds, self._time.quiet_seconds
+        )
         has_news = self.engine.seq > self._head.seq
         if not (done or steps or at_end or decided or stop or has_news or not quiet):
             return True
@@ -317,16 +331,8 @@ class Driver:
         return True
 
     @property
-    def _plays_on(self) -> bool:
-        """Whether time goes on by itself, and not up to something that the user waits for."""
-        wanted = self.wanted
-        is_playing = wanted.status == Run.Status.PLAYING
-        return is_playing and not wanted.steps_wanted and not wanted.until_pod
-
-    def _is_at_end(self) -> bool:
-        """Whether the run is over: at its `until`, or, without one, where nothing more is due."""
-        until = self.wanted.until
-        return self.engine.next_at is None if until is None else self.engine.now >= until
+    def _time(self) -> "Time":
+        return Time(self.wanted, self.engine)
 
     def _replay_slice(self, replay: GoalReplay) -> Turns[None]:
         """Replay one slice of a fork's past. Its user's commands wait until the replay is over."""
@@ -348,7 +354,7 @@ class Driver:
             yield from self._written()
             replay.settle()
             self._goal_replay = None
-            self._pace = Pace(self.engine.now, self.wanted.speed)
+            self._pace = None
             cluster_prepare(self.engine, self.run_id)
             publish_head(self.run_id, self.engine.seq)
 
@@ -373,28 +379,23 @@ class Driver:
     def _step(self) -> Turns[int]:
         """Advance to the next event, or the end of the next cycle; if there is none, to the end."""
         unit = "cycle" if self.wanted.step_unit == Run.StepUnit.CYCLE else "event"
-        while (due := self.engine.next_at) is not None and due <= self._end():
+        while (due := self.engine.next_at) is not None and due <= self._time.end:
             if self.engine.advance(due, stop=unit) or is_halted(self.engine):
                 break
             moved_on()
             yield AT_ONCE
-        self._pace = Pace(self.engine.now, self.wanted.speed)
         return 1
-
-    def _end(self) -> int:
-        """The last moment that the user wants to see."""
-        return _FAR if self.wanted.until is None else self.wanted.until
 
     def _stretch(self) -> Turns[None]:
         """As much virtual time as the speed gives, for at most SLICE_SECONDS of computing.
 
         It ends early for a command, whose sender waits.
         """
-        if self._pace.speed != self.wanted.speed:
+        if self._pace is None or self._pace.speed != self.wanted.speed:
             self._pace = Pace(self.engine.now, self.wanted.speed)
         stint = Stint()
-        while self._pace.advance(self.engine, self._end()) and not self.is_nudged:
-            if not (yield from stint.pause()):
+        while self._pace.advance(self.engine, self._time.end, self._time.passes_to):
+            if self.is_nudged or not (yield from stint.pause()):
                 return
 
     def _stretch_to_decision(self) -> Turns[bool]:
@@ -406,20 +407,21 @@ class Driver:
         while True:
             for _ in range(CHUNK):
                 due = engine.next_at
-                if due is None or is_halted(engine):
+                if is_halted(engine):
                     return False
-                if due > self._end():
-                    engine.advance(self._end())
+                if due is None:
+                    # What is waited for does not come; who uses the run may yet bring it about.
+                    return self._time.goes_on
+                if due > self._time.end:
+                    engine.advance(self._time.end)
                     return False
                 if wait.by is not None and due > wait.by:
                     engine.advance(wait.by)
-                    self._pace = Pace(engine.now, self.wanted.speed)
                     return True
                 known = len(engine.untaken)
                 engine.advance(due, max_steps=1)
                 events = engine.untaken[known:]
                 if self._attempts.decide(wait, events, engine.now):
-                    self._pace = Pace(engine.now, self.wanted.speed)
                     return True
             if not (yield from stint.pause()):
                 return False
@@ -456,7 +458,7 @@ class Driver:
             done=done or (),
             outcomes=slices.outcomes_of(done or ()),
             steps_taken=steps,
-            wake=any(each.applied for each in done or ()) and engine.next_at is not None,
+            wake=any(each.applied for each in done or ()) and not self._time.is_at_end,
             at_end=at_end,
             at_goal=at_goal,
             at_decision=at_decision,
@@ -470,7 +472,76 @@ class Driver:
             yield from self._written()
 
 
-_FAR = 2**62
+@dataclass(frozen=True, slots=True)
+class Time:
+    """How the clock of a run goes on: what is wanted of it, and the engine where it stands."""
+
+    wanted: slices.Controls
+    engine: Cluster
+
+    @property
+    def plays_on(self) -> bool:
+        """Whether time goes on by itself, and not up to something that the user waits for."""
+        wanted = self.wanted
+        is_playing = wanted.status == Run.Status.PLAYING
+        return is_playing and not wanted.steps_wanted and not wanted.until_pod
+
+    @property
+    def end(self) -> int:
+        """The last moment that the user wants to see."""
+        return NEVER if self.wanted.until is None else self.wanted.until
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the run is over: at its `until`, or where nothing more is due and time ends, too."""
+        until = self.wanted.until
+        if until is not None:
+            return self.engine.now >= until
+        return self.engine.next_at is None and not self.goes_on
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a run that plays goes on though nothing is due.
+
+        Clients use it, or it keeps up with the clock of the wall and its duration is not over.
+        """
+        wanted = self.wanted
+        lasts = wanted.speed in SPEEDS and not wanted.until_pod
+        return wanted.is_used or (lasts and self.engine.now < (wanted.duration or 0))
+
+    @property
+    def stands(self) -> bool:
+        """Whether the clock stands because nothing is due: at full speed it does not jump."""
+        is_full = self.wanted.speed not in SPEEDS and self.wanted.until is None
+        return is_full and self.engine.next_at is None
+
+    @property
+    def open_until(self) -> int:
+        """Up to which instant things are due, also beyond the horizon.
+
+        At full speed retries that repeat themselves would never let the clock stand.
+        """
+        wanted = self.wanted
+        return NEVER if wanted.is_used and wanted.speed in SPEEDS else wanted.duration or 0
+
+    @property
+    def passes_to(self) -> int | None:
+        """Up to when time passes though nothing is due; None for no end."""
+        wanted = self.wanted
+        if wanted.until is None and not wanted.is_used:
+            return wanted.duration or 0
+        return wanted.until
+
+    @property
+    def goal(self) -> int | None:
+        """What time goes on to next: what is due, or else where it ends."""
+        due = self.engine.next_at
+        return self.passes_to if due is None else due
+
+    @property
+    def quiet_seconds(self) -> float:
+        """How often time alone is worth a commit, at most."""
+        return PASSING_SECONDS if self.engine.next_at is None else 0.0
 
 
 class Commands:
@@ -576,18 +647,23 @@ class Pace:
             return None
         return self._at + int((time.monotonic() - self._since) * self._factor * 1e9)
 
-    def advance(self, engine: Cluster, end: int) -> bool:
+    def advance(self, engine: Cluster, end: int, last: int | None) -> bool:
         """Bring the *engine* nearer to where it should be by now, but no further than *end*.
 
         Returns whether it is not there yet. Where nothing is due any more, time still moves on to
-        an *end*; without one it stays.
+        *last*, or without an end, and at full speed to an *end* that is wanted; else it stays.
         """
+        if is_halted(engine):
+            return False
         due = engine.next_at
         target = self.now()
-        if is_halted(engine) or (due is None and end == _FAR):
-            return False
         limit = end if target is None else min(target, end)
-        if due is None or due > limit:
+        if due is None:
+            limit = limit if target is None or last is None else min(limit, last)
+            if engine.now < limit < NEVER:
+                engine.advance(limit)
+            return False
+        if due > limit:
             engine.advance(limit)
             return False
         began = time.monotonic()
@@ -598,8 +674,10 @@ class Pace:
         return True
 
     def seconds_until(self, at: int | None) -> float:
-        """Wall seconds until virtual time *at* should be reached; 1 for never."""
+        """Wall seconds until virtual time *at* should be reached; 1 for never, less than 0 at full speed."""
         now = self.now()
-        if at is None or now is None or self._factor is None:
+        if now is None or self._factor is None:
+            return -1.0
+        if at is None:
             return 1.0
         return (at - now) / 1e9 / self._factor

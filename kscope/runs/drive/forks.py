@@ -17,6 +17,7 @@ from django.db import connection
 
 from engine.cluster.cluster import Cluster, Slice
 from engine.cluster.source import fingerprint
+from engine.kernel.loop import NEVER
 from engine.kernel.recorder import EventRow
 from kscope.runs.drive.beginning.imported import ImportCheck, import_check, settle_left
 from kscope.runs.drive.replay import Diverged, RecordedOtherwise, first_parting
@@ -135,6 +136,8 @@ class GoalReplay:
             raise Diverged(f"the engine stands at (step, time) {here}, recorded was {(steps, at)}")
 
     def _go_to_event(self, engine: Cluster, seq: int) -> None:
+        # What is on record has happened, whoever held the run open for it.
+        engine.open_until = NEVER
         for _ in range(CHUNK):
             if engine.seq >= seq:
                 return

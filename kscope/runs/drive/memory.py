@@ -23,14 +23,16 @@ class BudgetGuard:
             self._engine.limit(budget)
             self._held_to = budget
 
-    def stop(self, budget: Budget) -> Stop | None:
-        """The part of *budget* that is used up, if one is and there is more to do."""
-        if self._engine.next_at is None:
+    def stop(self, budget: Budget, *, goes_on: bool = False) -> Stop | None:
+        """The part of *budget* that is used up, if something is due or time *goes_on* without it."""
+        if self._engine.next_at is None and not goes_on:
             return None
         if self.memory.is_over(budget.memory) and self._freed() > budget.memory:
             return Stop.at(
                 "memory", budget.memory, say("It takes {memory}.", memory=self.memory.text)
             )
+        if self._engine.now >= budget.time and self._engine.next_at is None:
+            return Stop.at("time", budget.time)  # time alone has used it up
         stop = self._engine.budget_stop
         if stop is not None and stop.part == "time":
             # At every speed it stops at the very moment.

@@ -20,6 +20,7 @@ from engine.cluster.initial_objects import Created
 from engine.cluster.source import fingerprint
 from engine.kernel.errors import SimError
 from engine.kernel.garbage import collector_paused
+from engine.kernel.loop import NEVER
 from engine.kernel.recorder import EventRow
 from engine.kernel.stepwise import finished
 from kscope.runs import measures
@@ -207,6 +208,8 @@ def _to_event(engine: Cluster, done: int, run: Run, seq: int) -> Generator[None,
         yield from going_to(engine, steps=command.position or 0, at=command.at or 0)
         engine.apply(EngineCommand.from_dict(command.body))
     steps = engine.steps
+    # What is on record has happened, whoever held the run open for it.
+    engine.open_until = NEVER
     while engine.seq < seq:
         if engine.next_at is None:
             raise Diverged(f"the run ends at event {engine.seq}, before {seq}")
@@ -214,6 +217,7 @@ def _to_event(engine: Cluster, done: int, run: Run, seq: int) -> Generator[None,
         if engine.steps - steps >= CHUNK:
             steps = engine.steps
             yield
+    engine.open_until = 0
     return engine
 
 

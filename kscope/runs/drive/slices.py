@@ -106,6 +106,9 @@ class Controls:
     objects: int = 0
     time: int = 0
     memory: int = 0
+    # What its scenario or its maker names, in virtual ns; and whether clients use the run.
+    duration: int | None = None
+    is_used: bool = False
 
     @property
     def budget(self) -> Budget:
@@ -124,7 +127,8 @@ CONTROLS = (
     "status, speed, step_unit, steps_wanted, until, until_pod,"
     " (trial->>'at')::bigint, (trial->>'by')::bigint, trial->>'node',"
     " stopped_by,"
-    " budget_events, budget_objects, budget_time, budget_memory"
+    " budget_events, budget_objects, budget_time, budget_memory,"
+    f" duration, {leases.used()}"
 )
 
 _REMOVALS = RunTable(

@@ -11,14 +11,14 @@ from kscope.accounts.access import Visitor
 from kscope.runs.access import SOURCES
 from kscope.runs.models import Run, RunEvent
 
-__all__ = ["Run", "account_name", "event_time", "run_exists", "runs_read"]
+__all__ = ["Run", "account_name", "event_time", "run_exists", "run_use", "runs_read"]
 
 Link = psycopg.AsyncConnection[Any]
 
 # The columns that are read of a run, in the order of the model; its number comes first.
 _COLUMNS = (
     *("id", "owner_id", "visibility", "profile", "ahead", "status"),
-    *("head_seq", "head_at", "differs_from", "differs_for", "forked_at", "created"),
+    *("head_seq", "head_at", "used_at", "differs_from", "differs_for", "forked_at", "created"),
 )
 _SELECT = (
     sql.SQL("SELECT {}, {} FROM runs_run WHERE id = ANY(%s)")
@@ -33,6 +33,11 @@ async def runs_read(
     """The runs with these numbers, each with the owners of what it is made of."""
     rows = await (await link.execute(_SELECT, [[*run_ids]])).fetchall()
     return {row[0]: (Run.from_db("default", _COLUMNS, row[:-1]), row[-1]) for row in rows}
+
+
+async def run_use(link: Link, run_id: int) -> None:
+    """Note that a client uses the run: see `leases.used`."""
+    await link.execute("UPDATE runs_run SET used_at = clock_timestamp() WHERE id = %s", [run_id])
 
 
 def run_exists(run_id: int) -> bool:

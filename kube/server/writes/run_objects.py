@@ -1,6 +1,5 @@
 """The objects of a run, as one request that writes reads them and has them written."""
 
-import json
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,6 +20,7 @@ from kube.addresses import Target
 from kube.apply import ObjectFields
 from kube.resources import Resource
 from kube.server.answers import answered
+from kube.server.clock import warning_of
 from kube.server.handover import Handover, NotStored, Pledge
 from kube.server.objects import leases
 from kube.server.objects.instants import Newest
@@ -36,7 +36,6 @@ from kube.timestamps import shifted, timestamps_of
 
 # A header has its limits. Upstream: apiserver/pkg/endpoints/filters/warning.go.
 _MOST_WARNINGS = 10
-_LONGEST_WARNING = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +211,6 @@ class RunObjects:
     def warnings(self) -> dict[str, str]:
         """What a client prints beside the answer."""
         texts = problems_of(self.request)[:_MOST_WARNINGS]
-        if not self.is_tried and self.run.status == Run.Status.PAUSED:
-            texts = [*texts, f"run {self.run.pk} is paused; play it for what follows from this"]
         return warning_header(texts)
 
 
@@ -236,10 +233,5 @@ def check_outcomes(
 
 def warning_header(texts: Iterable[str]) -> dict[str, str]:
     """The header of an answer that has each of *texts* printed beside it."""
-    found = ", ".join(f"299 - {_quoted(text)}" for text in texts)
+    found = ", ".join(map(warning_of, texts))
     return {"Warning": found} if found else {}
-
-
-def _quoted(text: str) -> str:
-    """A text as a header may have it: in ASCII, and without line breaks."""
-    return json.dumps(text[:_LONGEST_WARNING])

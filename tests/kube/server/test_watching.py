@@ -352,3 +352,14 @@ async def test_watch_of_a_fork_reports_earlier_writes(
         told = [await anext(events) for _ in range(3)]
     values = [one["object"]["data"]["value"] for one in told]
     assert values == [one["data"]["value"] for one in answers]
+
+
+async def test_writes_of_one_instant_are_told_singly(live_kube: Kube) -> None:
+    versions = [await written(live_kube, str(value)) for value in range(5)]
+    await live_kube.ask("DELETE", f"{CONFIG_MAPS}/c")
+    since = versions[0]["metadata"]["resourceVersion"]
+    path = f"{CONFIG_MAPS}?watch=1&resourceVersion={since}&fieldSelector=metadata.name=c"
+    async with live_kube.watching(path) as events:
+        found = [await anext(events) for _ in range(5)]
+    assert [one["type"] for one in found] == ["MODIFIED"] * 4 + ["DELETED"]
+    assert [one["object"]["data"]["value"] for one in found[:4]] == ["1", "2", "3", "4"]

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from engine.input.budget import Budget
+from engine.input.scenario import duration_of
 from engine.run_file.contents import RunFile
 from kscope.accounts.access import Visibility
 from kscope.runs.capacity.quotas import quotas_check
@@ -34,6 +35,7 @@ def run_import(*, file: RunFile, data: bytes, owner_id: int | None = None) -> Ru
             seed=chosen.seed,
             tie_break=chosen.tie_break,
             ahead=run_ahead(scenario.instant),
+            duration=duration_of(file.document),
             speed=Run.Speed.TEN,
             owner_id=owner_id,
             goal_at=end.at,
