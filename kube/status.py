@@ -225,6 +225,13 @@ def expired(message: str) -> ApiError:
     return ApiError(410, "Expired", message)
 
 
+def too_large_version(version: str, newest: int) -> ApiError:
+    """The client knows a version that is still to come. Upstream: NewTooLargeResourceVersionError()."""
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    message = f"Timeout: Too large resource version: {version}, current: {newest}"
+    return ApiError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
+
+
 def too_many_requests(message: str, seconds: int = 1) -> ApiError:
     """The server is busy."""
     return ApiError(429, "TooManyRequests", message, {"retryAfterSeconds": seconds})

@@ -23,11 +23,12 @@ from kube.selecting import Selection
 from kube.server.answers import answered, joined
 from kube.server.objects.instants import Instant, in_turns
 from kube.server.objects.network import NO_HOSTS, Hosts, with_addresses
-from kube.status import bad_request, not_found
+from kube.status import bad_request, not_found, too_large_version
 from kube.tables import Rows, partial
 from kube.timestamps import shifted, timestamps_of
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_VERSION = re.compile(r"[0-9]{1,18}")
 PIECE = 100  # objects that are sent at a time, at least
 Item = Callable[[Manifest], Manifest]
 
@@ -186,7 +187,14 @@ async def found_object(read: Read, instant: Instant) -> Manifest:
 
 
 async def list_read(read: Read, instant: Instant) -> Response:
-    """The objects that are asked for, in one answer."""
+    """The objects that are asked for, in one answer. Raises ApiError for a version to come."""
+    version = read.request.query_params.get("resourceVersion", "")
+    if version and not _VERSION.fullmatch(version):
+        wrong = f'strconv.ParseUint: parsing "{version}": invalid syntax'
+        found = f'resourceVersion: Invalid value: "{version}": {wrong}'
+        raise bad_request(f"invalid resource version: {found}")
+    if int(version or 0) > instant.seq:
+        raise too_large_version(version, instant.seq)
     return await joined(read.request, _pieces(read, instant))
 
 

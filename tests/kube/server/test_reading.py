@@ -196,3 +196,17 @@ async def test_a_token_says_who_asks(kube: Kube, driven: Run) -> None:
     assert deleted.status == 403
     tried = await kube.ask("DELETE", f"{PODS}/web?dryRun=All", authorization=f"Bearer {write}")
     assert tried.status == 200
+
+
+async def test_a_version_to_come_is_too_large(kube: Kube, driven: Run) -> None:
+    path, head = "/api/v1/pods", driven.head_seq
+    for version in ("0", "1", str(head)):
+        assert (await kube.get(f"{path}?resourceVersion={version}")).status == 200
+    answer = await kube.get(f"{path}?resourceVersion={head + 1}&resourceVersionMatch=Exact")
+    assert (answer.status, answer.json["details"]["causes"][0]["reason"]) == (
+        504,
+        "ResourceVersionTooLarge",
+    )
+    expected = f"Timeout: Too large resource version: {head + 1}, current: {head}"
+    assert answer.json["message"] == expected
+    assert (await kube.get(f"{path}?resourceVersion=x")).status == 400

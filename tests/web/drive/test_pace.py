@@ -1,7 +1,6 @@
 """What a run comes to depends on its history, not on how fast and in what slices it is played."""
 
 import itertools
-import time
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
