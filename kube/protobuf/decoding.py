@@ -25,9 +25,13 @@ _EMBEDDED = frozenset(
         "core.v1.PersistentVolumeSource",
         "core.v1.ProbeHandler",
         "core.v1.VolumeSource",
+        "networking.v1.IngressRuleValue",
+        "resource.v1.DeviceConfiguration",
     }
 )
 _EMBEDDING = frozenset({"handler", "localObjectReference", "ephemeralContainerCommon"}) | {
+    "deviceConfiguration",
+    "ingressRuleValue",
     "persistentVolumeSource",
     "volumeSource",
 }

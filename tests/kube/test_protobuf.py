@@ -69,6 +69,12 @@ def entry(key: bytes, value: bytes) -> bytes:
             {"driverName": "ebs.csi.aws.com", "parameters": {"iops": "3000"}},
         ),
         (
+            b"networking.k8s.io/v1",
+            b"Ingress",
+            part(2, part(3, part(1, b"a.example") + part(2, part(1, part(1, part(1, b"/")))))),
+            {"spec": {"rules": [{"host": "a.example", "http": {"paths": [{"path": "/"}]}}]}},
+        ),
+        (
             b"scheduling.k8s.io/v1alpha2",
             b"PodGroup",
             part(2, part(2, part(2, varint(1 << 3) + varint(3)))),

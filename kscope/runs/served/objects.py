@@ -121,3 +121,15 @@ def _several(table: str) -> sql.Composed:
         " WHERE run_id = %s AND starts_with(key, %s) ORDER BY key"
     )
     return statement.format(sql.Identifier(table))
+
+
+async def removed_last(
+    link: Link, run_id: int, entities: Sequence[str]
+) -> dict[str, tuple[int, str]]:
+    """For each of *entities* that was removed, the event that did it last, and the uid that it had."""
+    found = await link.execute(
+        "SELECT DISTINCT ON (object) object, seq, coalesce(manifest #>> '{metadata,uid}', '')"
+        " FROM runs_removedobject WHERE run_id = %s AND object = ANY(%s) ORDER BY object, seq DESC",
+        [run_id, [*entities]],
+    )
+    return {entity: (seq, uid) for entity, seq, uid in await found.fetchall()}

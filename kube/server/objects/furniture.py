@@ -3,11 +3,11 @@
 Each namespace has its default ServiceAccount and the ConfigMap of the root certificate, and the
 namespace `default` the Service `kubernetes`. They are made of the namespaces as they are asked for, so
 that no history and no digest has them (ADR 0050). As soon as a client changes one it is an object of
-the run; one that is deleted is there again at once, as a controller would see to it.
+the run; one that is deleted is there again at once with another uid, as a controller would see to it.
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from engine.kernel.units import timestamp
@@ -21,6 +21,9 @@ USUAL: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 IN_EACH: Final = {"ConfigMap": "kube-root-ca.crt", "ServiceAccount": "default"}
 KUBERNETES: Final = ("default", "kubernetes")
 KINDS: Final = frozenset((*IN_EACH, "Service"))
+# By entity, the event that removed it last, and the uid that it had.
+Removals = Mapping[str, tuple[int, str]]
+NO_REMOVALS: Final[Removals] = {}
 _NO_CERTIFICATE: Final = "# A run is served without a certificate of its own.\n"
 _OF_KUBERNETES: Final[Manifest] = {
     "clusterIP": "10.96.0.1",
@@ -68,11 +71,24 @@ def is_named(kind: str, namespace: str, name: str) -> bool:
     return IN_EACH.get(kind) == name or (kind, namespace, name) == ("Service", *KUBERNETES)
 
 
-def furnished(kind: str, held: Iterable[Version], places: Iterable[Place]) -> list[Version]:
+def entity_in(kind: str, namespace: str) -> str:
+    """The id of what a namespace has of *kind*, once it is an object of the run."""
+    return entity_id(kind, f"{namespace}/{IN_EACH.get(kind, KUBERNETES[1])}")
+
+
+def after_removal(kind: str, place: Place, removals: Removals) -> Place:
+    """The place of one that is there again since the last one was removed, with another uid."""
+    seq, uid = removals.get(entity_in(kind, place.name), (0, ""))
+    return place._replace(seq=seq, uid=uid) if seq else place
+
+
+def furnished(
+    kind: str, held: Iterable[Version], places: Iterable[Place], removals: Removals = NO_REMOVALS
+) -> list[Version]:
     """The objects of *kind* that are held, and what the namespaces at *places* have besides."""
     found = {_key(one): one for one in held}
     for place in places:
-        if (made := made_in(kind, place)) is not None:
+        if (made := made_in(kind, after_removal(kind, place, removals))) is not None:
             found.setdefault(_key(made), made)
     return [found[key] for key in sorted(found)]
 

@@ -33,6 +33,7 @@ from kscope.runs.served.objects import (
     objects_at,
     objects_read,
     place_of,
+    removed_last,
 )
 from kscope.runs.served.runs import Run, event_time
 from kscope.runs.served.versions import Version
@@ -99,7 +100,9 @@ class Now:
             yield await self._namespaces()
         elif resource.kind in furniture.KINDS:
             held = [version async for batch in self._rows(resource, namespace) for version in batch]
-            yield furniture.furnished(resource.kind, held, await self._places(namespace))
+            places = await self._places(namespace)
+            removals = await self._removals(resource.kind, places)
+            yield furniture.furnished(resource.kind, held, places, removals)
         elif resource.kind in endpoints.KINDS:
             yield await self._endpoints(resource, namespace)
         elif resource.kind == leases.KIND:
@@ -123,8 +126,14 @@ class Now:
             return _named(await self._endpoints(resource, namespace), name)
         if found is None and furniture.is_named(resource.kind, namespace, name):
             places = await self._places(namespace)
+            removals = await self._removals(resource.kind, places)
+            places = [furniture.after_removal(resource.kind, one, removals) for one in places]
             return furniture.made_in(resource.kind, places[0]) if places else None
         return found
+
+    async def _removals(self, kind: str, places: list[furniture.Place]) -> furniture.Removals:
+        entities = [furniture.entity_in(kind, place.name) for place in places]
+        return await removed_last(self.link, self.run_id, entities)
 
     async def _endpoints(self, resource: Resource, namespace: str) -> list[Version]:
         held = [version async for batch in self._rows(resource, namespace) for version in batch]

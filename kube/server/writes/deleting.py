@@ -15,6 +15,7 @@ from engine.controllers.shared.deletion import (
 from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.server.answers import answered
+from kube.server.objects import endpoints
 from kube.server.objects.instants import now
 from kube.server.objects.kubernetes_events import note_command
 from kube.server.reading import Read
@@ -44,9 +45,11 @@ class Deleter:
             gone = self.objects.shown(target.resource, found)
         else:
             gone = success(target.resource, target.name, found.uid)
-        if options.is_trial or found.is_implied:
-            # What every cluster has is there again at once.
+        if options.is_trial or target.resource.kind in endpoints.KINDS and found.is_implied:
+            # Endpoints are there again at once.
             return answered(gone)
+        # What every cluster has is there again, too, as another object: clients wait for that.
+        await self.objects.stored(target)
         command = _deletion(target, options, found.manifest)
         form = "whole" if target.resource.kind == "Event" else "left"
         promise = Promise(form, 200, gone, _warnings([command], target, options), found.uid)

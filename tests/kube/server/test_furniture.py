@@ -67,8 +67,12 @@ async def test_none_can_be_made_a_second_time(kube: Kube) -> None:
     for path, name in ((ACCOUNTS, "default"), (MAPS.format("default"), ROOT)):
         again = await kube.ask("POST", path, {"metadata": {"name": name}})
         assert (again.status, again.json["reason"]) == (409, "AlreadyExists")
+    before = (await kube.get(f"{ACCOUNTS}/default")).json["metadata"]
     assert (await kube.ask("DELETE", f"{ACCOUNTS}/default")).status == 200
-    assert (await kube.get(f"{ACCOUNTS}/default")).status == 200
+    after = (await kube.get(f"{ACCOUNTS}/default")).json["metadata"]
+    assert after["uid"] not in ("", before["uid"])
+    [listed] = (await kube.get(ACCOUNTS)).json["items"]
+    assert listed["metadata"]["uid"] == after["uid"]
 
 
 async def test_the_past_has_them_as_well(kube_of: Callable[..., Kube], driven: Run) -> None:
