@@ -107,7 +107,9 @@ async def test_unknown_field_is_a_warning_or_a_refusal(
 
 
 async def test_field_that_does_not_exist_is_not_stored(kube: Kube) -> None:
-    made = (await kube.ask("POST", PODS, {**POD, "spec": {**POD["spec"], "nodeNam": "n1"}})).json
+    # Nobody binds it, which would change its spec meanwhile.
+    spec = {**POD["spec"], "nodeNam": "n1", "schedulerName": "nobody"}
+    made = (await kube.ask("POST", PODS, {**POD, "spec": spec})).json
     assert "nodeNam" not in made["spec"]
     # Without a version: the scheduler writes the pod's condition at any time.
     put = {**made, "metadata": {**made["metadata"], "label": {}, "resourceVersion": ""}}
