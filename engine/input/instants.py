@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from engine.kernel.units import LONGEST, nanoseconds_of
-from engine.objects.manifest_parts import items, section
 
 Manifest = dict[str, Any]
 
@@ -96,19 +95,33 @@ def _times(raw: Manifest) -> Iterator[Any]:
     yield raw["metadata"].get("creationTimestamp")
     if raw["kind"] == "Event":
         yield from (raw.get(name) for name in _EVENT_TIMES)
-        yield section(raw, "series").get("lastObservedTime")
+        yield _part(raw, "series").get("lastObservedTime")
     elif raw["kind"] == "Lease":
-        yield section(raw, "spec").get("renewTime")
-    status = section(raw, "status")
+        yield _part(raw, "spec").get("renewTime")
+    status = _part(raw, "status")
     if not status:
         return
     yield status.get("startTime")
-    for condition in items(status, "conditions"):
+    for condition in _parts(status, "conditions"):
         yield from (condition.get(name) for name in _CONDITION_TIMES)
     for name in _CONTAINERS:
-        for each in items(status, name):
-            yield section(each, "state", "running").get("startedAt")
-            yield section(each, "state", "terminated").get("finishedAt")
+        for each in _parts(status, name):
+            state = _part(each, "state")
+            yield _part(state, "running").get("startedAt")
+            yield _part(state, "terminated").get("finishedAt")
+
+
+def _part(raw: Manifest, name: str) -> Manifest:
+    """The mapping of that name; an empty one where there is none, as custom resources hold anything."""
+    found = raw.get(name)
+    return cast("Manifest", found) if isinstance(found, dict) else {}
+
+
+def _parts(raw: Manifest, name: str) -> list[Manifest]:
+    """The mappings in the list of that name."""
+    found = raw.get(name)
+    listed = cast("list[Any]", found) if isinstance(found, list) else []
+    return [each for each in listed if isinstance(each, dict)]
 
 
 def _asked_to_go(metadata: Manifest) -> str:
