@@ -223,14 +223,11 @@ class PodWorkers:
 
     def _failure_of(self, pod: Pod) -> str:
         """Why the pod does not run, as its files say; "" where nothing does."""
-        if self._player.plays(pod):
-            return ""
-        return observed_failure(pod) or told_failure(pod, self._told.get(pod.key))
+        told = observed_failure(pod) or told_failure(pod, self._told.get(pod.key))
+        return "" if self._player.plays(pod) else told
 
     def _resources_of(self, node: str) -> NodeResources:
-        if node not in self._resources:
-            self._resources[node] = NodeResources(self._rules)
-        return self._resources[node]
+        return self._resources.setdefault(node, NodeResources(self._rules))
 
     def _take_over(self, worker: Worker, before: Worker | None) -> None:
         """Its containers run already, before the run began or while the kubelet was away."""

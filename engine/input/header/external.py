@@ -3,7 +3,7 @@
 from typing import Any, Final, cast
 
 from engine.api_server.validation.report import Report
-from engine.kernel.sentences import say
+from engine.kernel.sentences import enumerated, say
 from engine.objects.documents import Path
 from engine.objects.values.shown import shown
 
@@ -42,11 +42,10 @@ def parse_external(value: Any, path: Path, report: Report) -> list[str]:
         if name in EXTERNAL_CONTROLLERS:
             found.add(name)
             continue
-        known = ", ".join(EXTERNAL_CONTROLLERS)
         problem = say(
-            "{found} is no controller that can be left to a client: {known}",
+            "{found} is no controller that can be left to a client; these are {list}",
             found=shown(each),
-            known=known,
+            list=enumerated(EXTERNAL_CONTROLLERS),
         )
         report.add((*path, place), each, problem)
     return [name for name in EXTERNAL_CONTROLLERS if name in found]

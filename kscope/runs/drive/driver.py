@@ -170,14 +170,6 @@ class Driver:
         assert self._engine is not None
         return self._engine
 
-    @property
-    def engine_at_head(self) -> Cluster | None:
-        """The engine, if all that it has recorded is written; another thread may ask."""
-        engine, writing = self._engine, self._writing
-        if engine is None or self.build or not (writing is None or writing.done()):
-            return None
-        return engine if engine.seq == self._head.seq else None
-
     def _begin(self) -> Turns[None]:
         run = Run.objects.select_related("scenario").get(pk=self.run_id)
         self._commands = Commands(self.run_id, run.head_commands)
@@ -255,15 +247,12 @@ class Driver:
 
     def _rest(self) -> Turns[None]:
         """Let others have a turn; a paced run waits until something is due, or time is worth a commit."""
-        if not self._time.plays_on or self._pace is None or self._goal_replay:
-            yield AT_ONCE
-            return
-        if self._time.stands:
+        is_paced = self._time.plays_on and self._pace is not None and not self._goal_replay
+        if is_paced and self._time.stands:
             return (yield from self._sleep(time.monotonic() + PASSING_SECONDS))
-        wait = self._pace.seconds_until(self._time.goal)
+        wait = self._pace.seconds_until(self._time.goal) if is_paced and self._pace else -1.0
         if wait < -SLICE_SECONDS:
-            yield AT_ONCE
-            return
+            return (yield AT_ONCE)
         now = time.monotonic()
         quiet = self._committed + max(self._host.quiet_seconds, self._time.quiet_seconds) - now
         yield from self._sleep(now + max(min(wait, quiet), self._host.gap_seconds))
@@ -542,6 +531,14 @@ class Time:
     def quiet_seconds(self) -> float:
         """How often time alone is worth a commit, at most."""
         return PASSING_SECONDS if self.engine.next_at is None else 0.0
+
+
+def engine_at_head(driver: Driver) -> Cluster | None:
+    """The engine, if all that it has recorded is written; another thread may ask."""
+    engine, writing = driver._engine, driver._writing
+    if engine is None or driver.build or not (writing is None or writing.done()):
+        return None
+    return engine if engine.seq == driver._head.seq else None
 
 
 class Commands:

@@ -30,7 +30,7 @@ class Drivers:
 
     def __init__(self, run: Run) -> None:
         words = (str(connection.settings_dict["NAME"]), str(run.pk))
-        call = Call("driver", "tests.web.process.test_heads:host", words)
+        call = Call("driver", "tests.web.answers.test_heads:host", words)
         ours, theirs = os.pipe()
         with Path(os.devnull).open("rb") as nothing, os.fdopen(theirs, "wb") as output:
             files = (nothing.fileno(), output.fileno(), sys.__stderr__.fileno())
