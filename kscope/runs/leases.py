@@ -36,9 +36,9 @@ def driven(alias: str = "") -> str:
 
 def used() -> str:
     """The condition that clients of the Kubernetes API use a run: its clock goes on for them."""
-    since = f"used_at > clock_timestamp() - interval '{USED_SECONDS} seconds'"
-    latest = f"used_at < clock_timestamp() + interval '{_CORRECTION_SECONDS} seconds'"
-    return f"coalesce({since} AND {latest}, false)"
+    since = f"clock_timestamp() - interval '{USED_SECONDS} seconds'"
+    until = f"clock_timestamp() + interval '{_CORRECTION_SECONDS} seconds'"
+    return f"(used_at IS NOT NULL AND used_at > {since} AND used_at < {until})"
 
 
 def _between(alias: str, least: int) -> str:

@@ -3,7 +3,6 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from kscope.database_format import raise_format
 
 VIEW = """
 CREATE VIEW scheduling_schedulingattempt AS
@@ -24,13 +23,15 @@ _RUN = {
 
 class Migration(migrations.Migration):
 
+    # The migration of runs that this one follows keeps them away.
+    older_versions_go_on = True
+
     dependencies = [
         ('scheduling', '0003_old_zone_labels'),
         ('runs', '0030_forks_are_pointers'),
     ]
 
     operations = [
-        raise_format(5),
         migrations.RenameModel('SchedulingAttempt', 'RecordedAttempt'),
         migrations.AlterField(
             model_name='recordedattempt',

@@ -82,7 +82,7 @@ def test_a_worker_says_run_seq_and_epoch(
     run.refresh_from_db()
     monkeypatch.setattr(registry, "enqueue", lambda run_id: replay.log.warning("queued"))
     Run.objects.filter(pk=run.pk).update(status="playing")
-    monkeypatch.setattr(driver.Driver, "_is_at_end", lambda self: 1 / 0)
+    monkeypatch.setattr(driver.Time, "is_at_end", property(lambda self: 1 / 0))
     runner.run_drive(run.pk)
     (failed,) = [each for each in written() if each["level"] == "error"]
     assert (failed["run"], failed["epoch"]) == (run.pk, 2)

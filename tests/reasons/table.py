@@ -59,6 +59,8 @@ CASES: Final = (*scheduling.CASES, *storage.CASES, *_OLDER, *objects.CASES, *aut
 
 # Reasons without a case, and why.
 WITHOUT_CASE: Final = {
+    "BackOff": "A container that follows a script: its pod runs, and nothing is looked for.",
+    "Unhealthy": "A container that follows a script: its pod runs, and nothing is looked for.",
     "node(s) didn't match the requested node name": "A pod with nodeName never reaches a scheduler.",
     "node(s) didn't match the requested hostname": "A pod with nodeName never reaches a scheduler.",
     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)": (

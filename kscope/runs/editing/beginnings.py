@@ -330,5 +330,138 @@ spec:
       minCount: 2
 """,
     ),
+    Beginning(
+        "v1",
+        "PodTemplate",
+        """
+template:
+  metadata:
+    labels:
+      app: NAME
+  spec:
+    containers:
+    - name: main
+      image: app:1
+""",
+    ),
+    Beginning(
+        "v1",
+        "Endpoints",
+        """
+subsets:
+- addresses:
+  - ip: 10.0.0.1
+  ports:
+  - port: 80
+""",
+    ),
+    Beginning(
+        "discovery.k8s.io/v1",
+        "EndpointSlice",
+        """
+addressType: IPv4
+endpoints:
+- addresses:
+  - 10.0.0.1
+ports:
+- port: 80
+""",
+    ),
+    Beginning(
+        "networking.k8s.io/v1",
+        "Ingress",
+        """
+spec:
+  defaultBackend:
+    service:
+      name: new-service
+      port:
+        number: 80
+""",
+    ),
+    Beginning(
+        "networking.k8s.io/v1",
+        "IngressClass",
+        """
+spec:
+  controller: example.com/ingress
+""",
+    ),
+    Beginning(
+        "networking.k8s.io/v1",
+        "NetworkPolicy",
+        """
+spec:
+  podSelector: {}
+  policyTypes:
+  - Ingress
+""",
+    ),
+    *(
+        Beginning(
+            "rbac.authorization.k8s.io/v1",
+            kind,
+            """
+rules:
+- apiGroups:
+  - ""
+  resources:
+  - pods
+  verbs:
+  - get
+""",
+        )
+        for kind in ("Role", "ClusterRole")
+    ),
+    *(
+        Beginning(
+            "rbac.authorization.k8s.io/v1",
+            kind,
+            f"""
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {role}
+  name: new-{role.lower()}
+subjects:
+- apiGroup: rbac.authorization.k8s.io
+  kind: User
+  name: somebody
+""",
+        )
+        for kind, role in (("RoleBinding", "Role"), ("ClusterRoleBinding", "ClusterRole"))
+    ),
+    Beginning(
+        "flowcontrol.apiserver.k8s.io/v1",
+        "PriorityLevelConfiguration",
+        """
+spec:
+  type: Limited
+  limited:
+    nominalConcurrencyShares: 10
+    limitResponse:
+      type: Reject
+""",
+    ),
+    Beginning(
+        "flowcontrol.apiserver.k8s.io/v1",
+        "FlowSchema",
+        """
+spec:
+  matchingPrecedence: 1000
+  priorityLevelConfiguration:
+    name: new-prioritylevelconfiguration
+""",
+    ),
+    Beginning(
+        "certificates.k8s.io/v1",
+        "CertificateSigningRequest",
+        """
+spec:
+  request: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K
+  signerName: example.com/signer
+  usages:
+  - client auth
+""",
+    ),
 )
 BEGINNINGS: Final = {f"{one.api_version} {one.kind}": one for one in _ALL}

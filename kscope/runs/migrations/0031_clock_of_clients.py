@@ -2,6 +2,8 @@
 
 from django.db import migrations, models
 
+from kscope.database_format import raise_format
+
 # As engine.input.scenario.duration_of: 600 s are the duration of those that name none.
 _DURATIONS = (
     "UPDATE runs_run SET duration = (runs_scenario.header->>'until')::bigint FROM runs_scenario"
@@ -28,4 +30,6 @@ class Migration(migrations.Migration):
             field=models.DateTimeField(blank=True, help_text='when a client of its Kubernetes API used it last', null=True),
         ),
         migrations.RunSQL(_DURATIONS, migrations.RunSQL.noop),
+        # An older version cannot read a scenario whose duration is the usual one and named.
+        raise_format(6),
     ]

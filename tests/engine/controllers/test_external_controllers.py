@@ -63,7 +63,10 @@ def test_names_of_controllers_are_read_either_way() -> None:
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ("[scheduler]", '"scheduler" is no controller that can be left to a client; these are cronjob,'),
+        (
+            "[scheduler]",
+            '"scheduler" is no controller that can be left to a client; these are cronjob,',
+        ),
         ("[7]", "7 is no controller that can be left to a client"),
         ("job", 'expected a list, found "job"'),
     ],
