@@ -44,6 +44,7 @@
 | KSCOPE_QUOTA_PLAYING | 10 | runs of an account that may play at once |
 | KSCOPE_ENGINE_PROCESSES | one more than cores, 3 to 8 | processes that answer pages' questions about engines |
 | KSCOPE_ENGINE_MEMORY | 4096 | MiB that one of these may use; at rest it is replaced above a quarter |
+| KSCOPE_CLIENT_CLOCK | 600 | seconds for which a run plays on after a client of its Kubernetes API has used it, though nothing is due |
 | KSCOPE_DRIVER_MEMORY | 3072 | MiB above which a process that drives runs takes no more, and gives some away |
 | KSCOPE_WEB_PLACES | 8 | requests that a web process serves at once; others take turns |
 | KSCOPE_WEB_UPLOADS | 4 | uploads that a web process receives or reads at once; others take turns |
@@ -263,6 +264,8 @@ ENGINE_PROCESSES = env.env_int(
     os.environ, "KSCOPE_ENGINE_PROCESSES", min(max(_CORES + 1, 3), 8), lowest=1, highest=64
 )
 ENGINE_MEMORY_MIB = env.env_int(os.environ, "KSCOPE_ENGINE_MEMORY", 4096, lowest=256)
+# So long after the newest request of a client a run plays on, though nothing is due.
+CLIENT_CLOCK_SECONDS = env.env_int(os.environ, "KSCOPE_CLIENT_CLOCK", 600, lowest=1)
 # A process that drives runs takes no further ones above this, and gives the least used away.
 DRIVER_MEMORY_MIB = env.env_int(os.environ, "KSCOPE_DRIVER_MEMORY", 3072, lowest=256)
 WEB_PLACES = env.env_int(os.environ, "KSCOPE_WEB_PLACES", 8, lowest=1, highest=256)

@@ -5,6 +5,8 @@ believed where it ends later than any lease can: the clock was set back since, a
 would keep the run from others for as long, though it may be long dead.
 """
 
+from django.conf import settings
+
 LEASE_SECONDS = 5
 # While an engine is restored or frozen, which no other thread can interrupt.
 LONG_LEASE_SECONDS = 30
@@ -12,9 +14,6 @@ LONG_LEASE_SECONDS = 30
 _CORRECTION_SECONDS = 2
 # The driver of a run renews its lease at least every second; pages need not show shorter gaps.
 SILENT_SECONDS = 2
-
-# So long after the newest request of a client a run plays on, though nothing is due.
-USED_SECONDS = 600
 
 _MOST = LONG_LEASE_SECONDS + _CORRECTION_SECONDS
 
@@ -36,7 +35,7 @@ def driven(alias: str = "") -> str:
 
 def used() -> str:
     """The condition that clients of the Kubernetes API use a run: its clock goes on for them."""
-    since = f"clock_timestamp() - interval '{USED_SECONDS} seconds'"
+    since = f"clock_timestamp() - interval '{settings.CLIENT_CLOCK_SECONDS} seconds'"
     until = f"clock_timestamp() + interval '{_CORRECTION_SECONDS} seconds'"
     return f"(used_at IS NOT NULL AND used_at > {since} AND used_at < {until})"
 

@@ -492,7 +492,7 @@ class Run(OwnedModel):
         """Whether clients of its Kubernetes API use it: see `leases.used`, for what was read."""
         if self.used_at is None:
             return False
-        return abs(timezone.now() - self.used_at).total_seconds() < leases.USED_SECONDS
+        return abs(timezone.now() - self.used_at).total_seconds() < settings.CLIENT_CLOCK_SECONDS
 
     @property
     def clock(self) -> int:

@@ -80,6 +80,8 @@ class Tree:
     def _environment(self) -> dict[str, str]:
         """Of the programs, besides what they have from the machine."""
         env = {"KSCOPE_WRITER_EVENTS": "20", "TMPDIR": str(self.folder)}
+        # An episode ends when its runs do, and clients have used them.
+        env["KSCOPE_CLIENT_CLOCK"] = "2"
         if not self.embedded:
             env["DATABASE_URL"] = self._given("PostgreSQL").url
             env["REDIS_URL"] = self._given("Valkey").url
