@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from bench.hosting.many import lively
+from bench.hosting.many import CELERY, lively, sweeping
 from bench.servers import Servers, servers, store_run
 from bench.size import usual
 from bench.table import Row
@@ -77,6 +77,7 @@ def _played(stack: Servers, workers: int) -> Played:
     from kscope.runs.services import run_wake
 
     with contextlib.ExitStack() as work:
+        work.enter_context(sweeping(stack))
         processes = [work.enter_context(_worker(stack, f"w{number}")) for number in range(workers)]
         looks = work.enter_context(_looks())
         postgres = _postgres()
@@ -105,10 +106,8 @@ def _played(stack: Servers, workers: int) -> Played:
 
 @contextlib.contextmanager
 def _worker(stack: Servers, name: str) -> Iterator[psutil.Process]:
-    celery = ("-m", "celery", "-A", "kscope.celery", "worker", "--loglevel", "WARNING")
-    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    words = ("--concurrency", "1", "--hostname", f"{name}@%h", *quiet)
-    worker = stack.start_python(name, *celery, *words)
+    words = ("--concurrency", "1", "--hostname", f"{name}@%h")
+    worker = stack.start_python(name, *CELERY, *words)
     process = psutil.Process(worker.pid)
     # Loading kscope is not what is measured.
     used = 0.0

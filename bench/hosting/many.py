@@ -31,6 +31,11 @@ _SETTLED = usual(15, least=1) * SECOND
 _WINDOW_SECONDS = usual(30, least=2)
 _WRITES = usual(30, least=2)
 _PATIENCE_SECONDS = 600.0
+CELERY = (
+    *("-m", "celery", "-A", "kscope.celery", "worker", "--loglevel", "WARNING"),
+    *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+)
+"""Words for Python that start a worker."""
 
 
 def bench(full: bool = False) -> list[Row]:
@@ -97,19 +102,22 @@ def bench(full: bool = False) -> list[Row]:
 @contextlib.contextmanager
 def _working(stack: Servers) -> Iterator[psutil.Process]:
     """A worker and a sweeper, as `make up` starts them."""
-    celery = ("-m", "celery", "-A", "kscope.celery", "worker", "--loglevel", "WARNING")
-    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    worker = stack.start_python("worker", *celery, "--concurrency", "2", *quiet)
-    sweeper = stack.start_python(
-        "sweeper",
-        *celery,
-        *("--queues", "sweeps", "--hostname", "sweeper@%h", "--beat"),
-        *quiet,
-    )
+    worker = stack.start_python("worker", *CELERY, "--concurrency", "2")
+    with sweeping(stack):
+        try:
+            yield psutil.Process(worker.pid)
+        finally:
+            worker.stop()
+
+
+@contextlib.contextmanager
+def sweeping(stack: Servers) -> Iterator[None]:
+    """A sweeper, which finds runs whose messages were lost."""
+    words = ("--queues", "sweeps", "--hostname", "sweeper@%h", "--beat")
+    sweeper = stack.start_python("sweeper", *CELERY, *words)
     try:
-        yield psutil.Process(worker.pid)
+        yield
     finally:
-        worker.stop()
         sweeper.stop()
 
 
