@@ -6,6 +6,7 @@ import secrets
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,13 @@ def store_run(
     return Run.objects.create(
         scenario=row, name=scenario.name, speed=speed, status=status, profile=profile
     )
+
+
+def wait_until_finished(run: Any, seconds: float) -> None:
+    """Until a worker has played the run to its end. Raises TimeoutError after so many seconds."""
+    until = time.monotonic() + seconds
+    while run.status != "finished":
+        if time.monotonic() > until:
+            raise TimeoutError(f"the run is {run.status} at event {run.head_seq}")
+        time.sleep(0.2)
+        run.refresh_from_db()

@@ -5,10 +5,7 @@ the run is over: rows that were written again have left room behind. Baselines: 
 each, with the indexes that pages ask for; and every other table with each of its rows written once.
 """
 
-import time
-from typing import Any
-
-from bench.servers import servers, store_run
+from bench.servers import servers, store_run, wait_until_finished
 from bench.size import usual
 from bench.table import Row
 from engine.input.generate import synthetic
@@ -42,7 +39,7 @@ def bench(full: bool = False) -> list[Row]:
         worker = stack.start_worker(run, "--again")
         Run.objects.filter(pk=run.pk).update(status=Run.Status.PLAYING)
         try:
-            _wait_until_finished(run)
+            wait_until_finished(run, PATIENCE_S)
         finally:
             worker.stop()
         after = _sizes()
@@ -78,16 +75,6 @@ def bench(full: bool = False) -> list[Row]:
             )
         )
     return rows
-
-
-def _wait_until_finished(run: Any) -> None:
-    """Raises TimeoutError."""
-    until = time.monotonic() + PATIENCE_S
-    while run.status != "finished":
-        if time.monotonic() > until:
-            raise TimeoutError(f"the run is {run.status} at event {run.head_seq}")
-        time.sleep(0.2)
-        run.refresh_from_db()
 
 
 def _sizes() -> dict[str, int]:

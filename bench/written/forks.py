@@ -10,7 +10,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from bench.servers import servers, store_run
+from bench.servers import servers, store_run, wait_until_finished
 from bench.size import usual
 from bench.table import Row
 from engine.input.generate import synthetic
@@ -50,7 +50,7 @@ def bench(full: bool = False) -> list[Row]:
         worker = stack.start_worker(run, "--again")
         Run.objects.filter(pk=run.pk).update(status=Run.Status.PLAYING)
         try:
-            _wait_until_finished(run)
+            wait_until_finished(run, PATIENCE_S)
         finally:
             worker.stop()
         # Who drives the forks is not what is measured.
@@ -90,16 +90,6 @@ def bench(full: bool = False) -> list[Row]:
         rows += _reads(run, tree)
         rows.append(_deletes(run, tree))
         return rows
-
-
-def _wait_until_finished(run: Any) -> None:
-    """Raises TimeoutError."""
-    until = time.monotonic() + PATIENCE_S
-    while run.status != "finished":
-        if time.monotonic() > until:
-            raise TimeoutError(f"the run is {run.status} at event {run.head_seq}")
-        time.sleep(0.2)
-        run.refresh_from_db()
 
 
 def _timed(what: Callable[[], object]) -> float:

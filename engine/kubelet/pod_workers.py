@@ -3,6 +3,7 @@
 Upstream: pkg/kubelet/kubelet.go (HandlePodAdditions, syncPod), pkg/kubelet/pod_workers.go.
 """
 
+from collections import defaultdict
 from functools import partial
 from typing import Final
 
@@ -58,7 +59,6 @@ class PodWorkers:
         """*rules*: how the kubelets' version counts resources."""
         self._context = context
         self._loop = context.loop
-        self._rules = rules
         self._status = PodStatusWriter(context.loop, context.store)
         usual_run = partial(own_run, context.latencies)
         self._player = ContainerPlayer(context, self._status, self._containers_ended, usual_run)
@@ -67,7 +67,7 @@ class PodWorkers:
         # By uid of the pod, of all nodes; and by node.
         self.workers: dict[str, Worker] = {}
         self._by_node: dict[str, dict[str, Worker]] = {}
-        self._resources: dict[str, NodeResources] = {}
+        self._resources = defaultdict[str, NodeResources](partial(NodeResources, rules))
         self._networks = NodeNetworks()
         # The uids of the pods of which no failure counts that their files show.
         self._healed: dict[str, None] = {}
@@ -223,11 +223,12 @@ class PodWorkers:
 
     def _failure_of(self, pod: Pod) -> str:
         """Why the pod does not run, as its files say; "" where nothing does."""
-        told = observed_failure(pod) or told_failure(pod, self._told.get(pod.key))
-        return "" if self._player.plays(pod) else told
+        if self._player.plays(pod):
+            return ""
+        return observed_failure(pod) or told_failure(pod, self._told.get(pod.key))
 
     def _resources_of(self, node: str) -> NodeResources:
-        return self._resources.setdefault(node, NodeResources(self._rules))
+        return self._resources[node]
 
     def _take_over(self, worker: Worker, before: Worker | None) -> None:
         """Its containers run already, before the run began or while the kubelet was away."""

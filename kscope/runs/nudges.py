@@ -4,7 +4,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import orjson
 import redis
@@ -118,24 +118,37 @@ def has_room() -> None:
     _client().delete(_FULL)
 
 
-class WakeListener:
-    """Hears which runs are nudged."""
+class _Listener:
+    """Hears what is said on one channel."""
+
+    channel: ClassVar[str]
 
     def __init__(self) -> None:
         self._pubsub = _client().pubsub(ignore_subscribe_messages=True)
         self._subscribed = False
 
+    def _heard(self, seconds: float) -> Any:
+        """The data of the next message, or None after so many seconds. Raises redis.RedisError."""
+        if not self._subscribed:
+            self._pubsub.subscribe(self.channel)
+            self._subscribed = True
+        heard = self._pubsub.get_message(timeout=seconds)
+        return None if heard is None else heard["data"]
+
+
+class WakeListener(_Listener):
+    """Hears which runs are nudged."""
+
+    channel = WAKE
+
     def wait(self, seconds: float) -> set[int]:
         """The runs that are nudged; waits up to *seconds* for the first. Raises redis.RedisError."""
-        if not self._subscribed:
-            self._pubsub.subscribe(WAKE)
-            self._subscribed = True
         found: set[int] = set()
-        nudged = self._pubsub.get_message(timeout=seconds)
+        nudged = self._heard(seconds)
         while nudged is not None:
             # One look serves all that have come meanwhile.
-            found.add(int(nudged["data"]))
-            nudged = self._pubsub.get_message(timeout=0)
+            found.add(int(nudged))
+            nudged = self._heard(0)
         return found
 
     def close(self) -> None:
@@ -179,20 +192,15 @@ def _answer_place(key: str) -> str:
     return f"answer:{key}"
 
 
-class AskListener:
+class AskListener(_Listener):
     """Hears questions about heads."""
 
-    def __init__(self) -> None:
-        self._pubsub = _client().pubsub(ignore_subscribe_messages=True)
-        self._subscribed = False
+    channel = ASK
 
     def wait(self, seconds: float) -> list[Ask]:
         """The next question, or none after so many seconds. Raises redis.RedisError."""
-        if not self._subscribed:
-            self._pubsub.subscribe(ASK)
-            self._subscribed = True
-        heard = self._pubsub.get_message(timeout=seconds)
-        return [] if heard is None else [Ask(*orjson.loads(heard["data"]))]
+        heard = self._heard(seconds)
+        return [] if heard is None else [Ask(*orjson.loads(heard))]
 
 
 class HeadAsker:

@@ -52,18 +52,21 @@ _INDEXES: Final = range(2**31)
 
 def read_scripts(raw: Any, path: Path, note: Note) -> tuple[Script, ...]:
     """The entries of a list; *note* hears what is wrong with them, and what is left then is read."""
-    entries = _list(raw, path, note)
-    if len(entries) > _MOST_ENTRIES:
-        message = say(
-            "has {count} entries; at most {most_tags} are read",
-            count=len(entries),
-            most_tags=_MOST_ENTRIES,
-        )
-        note(path, None, message)
     return tuple(
         replace(_script(each, (*path, place), note), number=place)
-        for place, each in enumerate(entries[:_MOST_ENTRIES])
+        for place, each in enumerate(_first(raw, _MOST_ENTRIES, path, note))
     )
+
+
+def _first(raw: Any, most: int, path: Path, note: Note) -> list[Any]:
+    """The first entries of a list, of which at most so many are read."""
+    entries = _list(raw, path, note)
+    if len(entries) > most:
+        message = say(
+            "has {count} entries; at most {most_tags} are read", count=len(entries), most_tags=most
+        )
+        note(path, None, message)
+    return entries[:most]
 
 
 def read_annotation(text: str, path: Path, note: Note) -> tuple[Script, ...]:
@@ -172,16 +175,9 @@ def parse_turns(raw: Any) -> tuple[Turn, ...]:
 
 
 def _log_lines(raw: Any, path: Path, note: Note) -> tuple[LogLine, ...]:
-    lines = _list(raw, path, note)
-    if len(lines) > _MOST_LINES:
-        message = say(
-            "has {count} entries; at most {most_tags} are read",
-            count=len(lines),
-            most_tags=_MOST_LINES,
-        )
-        note(path, None, message)
     return tuple(
-        _log_line(each, (*path, place), note) for place, each in enumerate(lines[:_MOST_LINES])
+        _log_line(each, (*path, place), note)
+        for place, each in enumerate(_first(raw, _MOST_LINES, path, note))
     )
 
 
