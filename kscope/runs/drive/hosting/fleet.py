@@ -240,12 +240,9 @@ class Fleet:
 
 
 def _death(member: Member) -> Death:
-    at_work = member.at_work.run_id
-    # What it took and its worker did not know of yet is nobody's whom the worker could tell.
-    runs = sorted(member.runs)
-    return Death(
-        member.process.pid, runs, at_work if at_work in member.runs else 0, member.memory_mib
-    )
+    run_id = member.at_work.run_id
+    at_work = run_id if run_id in member.runs else 0  # it may have given that back
+    return Death(member.process.pid, sorted(member.runs), at_work, member.memory_mib)
 
 
 def _started() -> tuple[Member, IO[bytes]]:
