@@ -8,6 +8,7 @@ from engine.api_server.store.watches import WatchEvent
 from engine.kernel.loop import EventLoop
 from engine.kernel.recorder import Recorder
 from engine.kernel.view import Attributes, Changes, diff, merge
+from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.pod_resources import ResourceRules
 from engine.objects.pods.told_containers import told_on_pages
@@ -64,7 +65,8 @@ class Deletion(NamedTuple):
     node: str
 
 
-# So many of the newest deletions are remembered.
+# So many of the newest deletions are remembered. Up to twice as many are kept, because a dict that
+# loses its first key again and again looks for the next one among what is gone.
 _MOST_DELETIONS: Final = 1_000
 
 
@@ -217,16 +219,21 @@ class WriteRecord:
         )
         if self.superseding is not None:
             self.superseding.removed(entity, created, seq, fact)
-        self._removals.append(Removal(seq, created, entity, write.new.raw))
-        asked_by = self._doomed.pop(entity, "" if write.new.deletion_timestamp else note["by"])
+        # What the object keeps once it is read would be kept of something that is gone.
+        manifest = write.new.raw
+        self._removals.append(Removal(seq, created, entity, manifest))
+        by = note["by"]
+        asked_by = self._doomed.pop(entity, None)
+        if asked_by is None:
+            asked_by = "" if manifest["metadata"].get("deletionTimestamp") else by
         self._deletions[entity] = Deletion(
             seq,
             self._recorder.now,
-            note["by"],
+            by,
             asked_by,
             note.get("message", ""),
-            write.new.status.get("phase") or "",
-            write.new.spec.get("nodeName") or "",
+            section(manifest, "status").get("phase") or "",
+            section(manifest, "spec").get("nodeName") or "",
         )
-        if len(self._deletions) > _MOST_DELETIONS:
-            del self._deletions[next(iter(self._deletions))]
+        if len(self._deletions) > 2 * _MOST_DELETIONS:
+            self._deletions = dict(list(self._deletions.items())[-_MOST_DELETIONS:])
