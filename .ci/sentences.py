@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that the engine's sentences for readers are whole, so that they can be said in any language.
+"""Checks that sentences for readers are whole, so that they can be said in any language.
+
+These are the sentences of engine/kernel/sentences.py, wherever they are made.
 
 * A pattern is a literal: tools that collect patterns read the source.
 * It neither begins nor ends with a space, nor begins with what closes a sentence.
@@ -20,6 +22,9 @@ from pathlib import Path
 from typing import Final
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGES: Final = ("engine", "kscope", "scheduling", "volumes", "kube")
+# Other packages have functions of their own called `say`.
+IMPORT: Final = "from engine.kernel.sentences import"
 # The number of patterns that a call begins with.
 CALLS: Final = {"say": 1, "phrase": 1, "say_count": 2, "count_phrase": 2}
 _ENDS: Final = re.compile(r"\A[\s,;:.)]|\s\Z")
@@ -33,11 +38,12 @@ def main() -> int:
     """Print each offender; 1 if there is one."""
     found = [
         f"{path.relative_to(ROOT)}:{fault}"
-        for path in sorted((ROOT / "engine").rglob("*.py"))
-        if path.name != "sentences.py"
-        for fault in faults(path.read_text())
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if IMPORT in (source := path.read_text())
+        for fault in faults(source)
     ]
-    print("\n".join(found) or "The engine's sentences are whole.")
+    print("\n".join(found) or "The sentences are whole.")
     return 1 if found else 0
 
 

@@ -132,7 +132,8 @@ def python_words(path: Path, code: str) -> Iterator[Found]:
     """The messages of a file."""
     file = io.BytesIO(code.encode())
     name = path.relative_to(ROOT).as_posix()
-    keywords = {**KEYWORDS, **(ENGINE_KEYWORDS if name.startswith("engine/") else {})}
+    says = name.startswith("engine/") or "from engine.kernel.sentences import" in code
+    keywords = {**KEYWORDS, **(ENGINE_KEYWORDS if says else {})}
     for _, function, messages, comments in extract_python(file, keywords, [NOTE], {}):
         numbers = keywords[function]
         if isinstance(messages, str):

@@ -16,6 +16,7 @@ from engine.cluster.source import fingerprint
 from engine.input.budget import Budget
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
+from kscope.runs.languages.kept import SentenceField
 from kscope.runs.record.fields import (
     ChangesField,
     EventQuerySet,
@@ -338,7 +339,7 @@ class Run(OwnedModel):
     speed = models.CharField(max_length=4, choices=Speed, default=Speed.REAL)
     step_unit = models.CharField(max_length=5, choices=StepUnit, blank=True)
     steps_wanted = models.IntegerField(default=0)
-    error = models.TextField(blank=True)
+    error = SentenceField(blank=True)
 
     head_seq = models.BigIntegerField(default=0)
     head_at = models.BigIntegerField(default=0, help_text=gettext_lazy("virtual nanoseconds"))
@@ -419,7 +420,7 @@ class Run(OwnedModel):
     stopped_by = models.CharField(
         max_length=10, blank=True, help_text=gettext_lazy("the part of its budget that is used up")
     )
-    stop_reason = models.TextField(blank=True)
+    stop_reason = SentenceField(blank=True)
 
     parent = models.ForeignKey(
         "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="forks"

@@ -31,6 +31,7 @@ from kscope.runs.drive.forks import commands_plan, fork_begun, history_borrow
 from kscope.runs.errors import ApplicationError
 from kscope.runs.history.changes import time_of
 from kscope.runs.history.release import histories_release
+from kscope.runs.languages.reader import said
 from kscope.runs.models import Command, KeptEvidence, Lesson, Run, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.record.parts import parts_borrow, parts_of
@@ -568,12 +569,12 @@ def run_transport(
         )
     if run.status == Run.Status.FAILED:
         raise ApplicationError(
-            gettext("The run has failed: {error}").format(error=run.error), status=409
+            gettext("The run has failed: {error}").format(error=said(run.error)), status=409
         )
     if action in ("play", "step"):
         _check_can_continue(run)
     if action in ("play", "step") and run.stopped_by in _FINAL:
-        raise ApplicationError(run.stop_reason, status=409)
+        raise ApplicationError(said(run.stop_reason), status=409)
     with transaction.atomic():
         if action == "play" and run.status != Run.Status.PLAYING:
             # The account before the run, as where runs are made: two locks, in one order.

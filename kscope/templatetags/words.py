@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
+from engine.kernel.sentences import Sentence
 from kscope.documents.language import in_language
 from kscope.words.joining import listed
 
@@ -36,6 +38,12 @@ def translated(text: str) -> str:
     Unlike `{% translate %}`, which doubles percent signs before it looks.
     """
     return in_language(text)
+
+
+@register.filter
+def said(text: str) -> str:
+    """`{{ run.error|said }}`: a sentence of the engine or of a run, in the reader's language."""
+    return text.said_in(translation) if isinstance(text, Sentence) else text
 
 
 @register.filter

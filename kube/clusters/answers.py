@@ -11,6 +11,7 @@ from engine.scheduler.configuration.scenario_schedulers import check_setup
 from kscope.runs import services
 from kscope.runs.app_registry import registry
 from kscope.runs.errors import ApplicationError
+from kscope.runs.languages.reader import said
 from kscope.runs.models import Run
 from kube.clusters.drivers import Drivers
 from kube.kubeconfig import kubeconfig_text
@@ -54,7 +55,7 @@ class Answers:
             if found.head_at >= until and self._stand(run):
                 return self.look(run)
             if found.status == Run.Status.FAILED or found.stopped_by:
-                raise ApplicationError(found.error or found.stop_reason)
+                raise ApplicationError(said(found.error or found.stop_reason))
 
     def play(self, run: int, speed: str) -> dict[str, Any]:
         """Let its time go on at this speed."""

@@ -1,5 +1,7 @@
 """Answers of the engine are said in the reader's language where they leave, and kept in none."""
 
+from collections.abc import Callable
+
 import orjson
 import pytest
 from django.utils import translation
@@ -9,8 +11,10 @@ from engine.kernel.stored_sentences import stored
 from kscope.runs.aside import Question
 from kscope.runs.aside.child import _json
 from kscope.runs.languages import reader
+from kscope.runs.languages.kept import sentence_kept, sentence_read
 from kscope.runs.languages.renderers import SaidRenderer
-from kscope.runs.models import Triage
+from kscope.runs.models import Run, Triage
+from kscope.runs.selectors import run_dict
 from kscope.runs.triages import document_of
 
 CHINESE = {"It fits {node} now.": "现在它适合 {node}。"}
@@ -59,3 +63,26 @@ def test_a_kept_triage_is_said_when_read() -> None:
     document = document_of(kept)
     assert document["groups"][0]["cause"] == "It fits n1 now."
     assert reader.said(document)["groups"][0]["cause"] == "现在它适合 n1。"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("in_chinese")
+def test_a_run_s_error_is_said_when_read(start: Callable[..., Run]) -> None:
+    made = start(name="r")
+    Run.objects.filter(pk=made.pk).update(error=fits())
+    run = Run.described().get(pk=made.pk)
+    assert run.error == "It fits n1 now."
+    assert reader.said(run_dict(run))["error"] == "现在它适合 n1。"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "OSError: no space", '{"kscope.dev/', '{"kscope.dev/sentence": 1}', "{}"]
+)
+def test_a_text_without_pattern_is_kept(text: str) -> None:
+    assert sentence_read(sentence_kept(text)) == text
+
+
+@pytest.mark.django_db
+def test_a_socket_has_the_asked_language() -> None:
+    scope = {"headers": [(b"accept-language", b"en-gb;q=0.8")], "cookies": {}}
+    assert reader.language_of(scope) == "en-gb"

@@ -20,6 +20,7 @@ from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command as EngineCommand
 from engine.input.budget import Stop
 from engine.kernel.loop import NEVER
+from engine.kernel.sentences import Sentence, grouped, say
 from engine.objects.objects import Manifest
 from kscope.logs import bind
 from kscope.runs import measures
@@ -63,6 +64,17 @@ log = logging.getLogger(__name__)
 
 class EngineEnded(Exception):
     """The engine's `failure`: the simulation cannot continue. Users see the reason."""
+
+
+def _too_large(done: int, of: int, memory: str) -> Sentence:
+    return say(
+        "The first state could not be built: at object {done} of {all} it takes {memory}, more than "
+        "{times} times the run's budget of memory.",
+        done=grouped(done),
+        all=grouped(of),
+        memory=memory,
+        times=BUILDING_TIMES,
+    )
 
 
 class Host(Protocol):
@@ -215,10 +227,7 @@ class Driver:
             self.build.objects, self.build.of = done, of
         most = BUILDING_TIMES * self.wanted.memory
         if self._memory.is_over(most) and self._memory.measure_again() > most:
-            raise EngineEnded(
-                f"The first state could not be built: at object {done:,} of {of:,} it takes "
-                f"{self._memory.text}, more than {BUILDING_TIMES} times the run's budget of memory."
-            )
+            raise EngineEnded(_too_large(done, of, self._memory.text))
 
     def _drive(self) -> Turns[str]:
         idle_since = time.monotonic()

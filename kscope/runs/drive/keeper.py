@@ -25,6 +25,7 @@ from typing import Any, Literal, Protocol
 import orjson
 from django.db import Error, connection
 
+from engine.kernel.sentences import grouped, say
 from kscope.runs import leases
 from kscope.runs.drive import slices
 from kscope.runs.drive.ending import stuck
@@ -58,11 +59,15 @@ class Build:
         if self.lost < MOST_LOST_BUILDS:
             return ""
         found = self.before
-        return (
-            f"The first state could not be built: {self.lost} processes that built it ended without "
-            f"a word, the last one after {found['seconds']:.0f} s, at object {found['objects']:,} of "
-            f"{found['of']:,}, with {found['memory'] // _MIB:,} MiB. Most likely this machine has too "
-            "little memory for it."
+        return say(
+            "The first state could not be built: {count} processes that built it ended without a "
+            "word, the last one after {seconds} s, at object {done} of {all}, with {memory} MiB. "
+            "Most likely this machine has too little memory for it.",
+            count=self.lost,
+            seconds=round(found["seconds"]),
+            done=grouped(found["objects"]),
+            all=grouped(found["of"]),
+            memory=grouped(found["memory"] // _MIB),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,13 +206,20 @@ class Keeper:
         owner = self._owners.current()
         if owner is None:
             return
-        where = "while it was computed"
+        seconds = round(stuck.STUCK_CPU_SECONDS)
         if owner.build:
-            where = f"while its first state was built, at object {owner.build.objects:,}"
-        error = (
-            f"The run got no further for {stuck.STUCK_CPU_SECONDS:.0f} s of CPU time {where}. The "
-            "log of the worker says what it was doing."
-        )
+            error = say(
+                "The run got no further for {seconds} s of CPU time while its first state was built, "
+                "at object {done}. The log of the worker says what it was doing.",
+                seconds=seconds,
+                done=grouped(owner.build.objects),
+            )
+        else:
+            error = say(
+                "The run got no further for {seconds} s of CPU time while it was computed. The log of "
+                "the worker says what it was doing.",
+                seconds=seconds,
+            )
         log.critical("run %s: %s", owner.run_id, error)
         try:
             slices.run_fail(run_id=owner.run_id, epoch=owner.epoch, error=error)

@@ -30,6 +30,7 @@ from kscope.runs import leases, measures
 from kscope.runs.app_registry import registry
 from kscope.runs.drive.checkpoints import Saved, saved_insert
 from kscope.runs.drive.run_table import FEW_ROWS, Row, RunTable, records
+from kscope.runs.languages.kept import sentence_kept
 from kscope.runs.models import RemovedObject, Run
 from kscope.runs.nudges import Outcome
 from kscope.runs.record.chunks import events_add
@@ -424,7 +425,7 @@ def _move_head(cursor: Cursor[TupleRow], run_id: int, epoch: int, commit: Commit
             "forgets_pod": commit.at_decision or commit.at_end or stop is not None,
             "stops": stop is not None,
             "stopped_by": stop.part if stop else "",
-            "stop_reason": stop.message if stop else "",
+            "stop_reason": sentence_kept(stop.message) if stop else "",
             "steps_taken": commit.steps_taken,
             "wake": commit.wake,
             "pauses": commit.at_decision or stop is not None,

@@ -4,9 +4,11 @@ The engine speaks English and hands out patterns and arguments (ADR 0038). What 
 what goes to a reader goes through here, once, in the process that makes JSON or text of it.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.utils import translation
 
 from engine.kernel.sentences import ENGLISH, Translations, translated
@@ -22,6 +24,15 @@ def language() -> str:
 def catalogue() -> Translations:
     """The sentences of that language."""
     return ENGLISH if _is_english() else translation
+
+
+def language_of(scope: Mapping[str, Any]) -> str:
+    """The language that the client of a WebSocket asked for, as LocaleMiddleware finds it."""
+    request = HttpRequest()
+    request.COOKIES = dict(scope.get("cookies") or {})
+    asked = dict(scope["headers"]).get(b"accept-language", b"")
+    request.META["HTTP_ACCEPT_LANGUAGE"] = asked.decode("latin-1")
+    return translation.get_language_from_request(request)
 
 
 def said(document: Any) -> Any:

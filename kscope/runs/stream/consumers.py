@@ -11,10 +11,12 @@ import orjson
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import DatabaseError
+from django.utils import translation
 
 from kscope.accounts import limits
 from kscope.accounts.sockets import address_of, credential_of
 from kscope.runs.capacity.sending import sending
+from kscope.runs.languages.reader import language_of, said
 from kscope.runs.stream.ending import end
 from kscope.runs.stream.stream_room import StreamsFull
 from kscope.runs.stream.streaming import FAR_BEHIND, PIECES, Hub, hubs
@@ -171,10 +173,15 @@ class RunConsumer(AsyncWebsocketConsumer):
             await self._catch_up()
             if hub.run != told_run:
                 told_run = hub.run
-                await self._say(orjson.dumps({"type": "run", "run": told_run}).decode())
+                await self._say(self._of_run(told_run))
             if self.cursor == hub.last:
                 await self._wait(change)
         await self._close(NO_SUCH_RUN)
+
+    def _of_run(self, run: dict[str, Any]) -> str:
+        """The message about the run itself, with its sentences in the reader's language."""
+        with translation.override(language_of(self.scope)):
+            return orjson.dumps({"type": "run", "run": said(run)}).decode()
 
     async def _wait(self, change: asyncio.Event) -> None:
         """Until there is something new, with a heartbeat now and then."""

@@ -21,6 +21,7 @@ from engine.cluster.source import fingerprint
 from engine.kernel.view import State
 from kscope.runs import leases
 from kscope.runs.history.series import Sample, Tally, extend, grid_end, window
+from kscope.runs.languages.kept import sentence_read
 from kscope.runs.models import Run
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
 from kscope.runs.stream.follower import Follower, Followers, RunGone
@@ -252,6 +253,8 @@ class Hub(Follower):
         names += ("visibility", "stopped_by", "stop_reason", "differs_from", "building")
         *facts, was_given_back, worker, imported = row
         found_now: dict[str, Any] = dict(zip(names, facts, strict=True))
+        for name in ("error", "stop_reason"):
+            found_now[name] = sentence_read(found_now[name])
         if imported is not None:
             found_now["imported"] = {**(self.run.get("imported") or {}), **imported}
         worker = self._worker(worker, was_given_back=was_given_back)

@@ -36,6 +36,7 @@ from kscope.runs.editing.configurations import (
     in_force,
 )
 from kscope.runs.errors import ApplicationError
+from kscope.runs.languages.reader import said
 from kscope.runs.models import Run, Scenario
 from kscope.runs.selectors import run_dict
 from kscope.runs.web.answers import JSON_LINES, filled
@@ -186,7 +187,7 @@ def _run_page(request: HttpRequest, run_id: int, page: str, **more: Any) -> Http
     may_change = visitor_of(request).may_change(run)
     context = {
         "run": run,
-        "run_data": {**run_dict(run), "may_change": may_change, "exports": formats_here()},
+        "run_data": said({**run_dict(run), "may_change": may_change, "exports": formats_here()}),
         "may_change": may_change,
         "page": page,
         "versions": version_choices(),

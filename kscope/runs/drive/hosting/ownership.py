@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from django.db import InterfaceError, OperationalError, connection, transaction
 
+from engine.kernel.sentences import grouped, say
 from kscope.database_format import WrongFormat, check_connection
 from kscope.runs.app_registry import registry
 from kscope.runs.drive import slices
@@ -19,6 +20,7 @@ from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.engines import Live, engine_forget, engine_keep
 from kscope.runs.drive.hosting.fleet import Death
 from kscope.runs.drive.replay import RecordedOtherwise
+from kscope.runs.languages.kept import sentence_kept
 from kscope.runs.models import Run
 from kscope.runs.nudges import note_if_full, publish_head
 
@@ -77,12 +79,15 @@ def _note_death(death: Death, owner: str) -> None:
         if found is None or found[0] < MOST_DEATHS:
             return
         deaths, head = found
-        error = (
-            f"{deaths} processes in a row ended without a word while they computed this run, the "
-            f"last one at event {head:,}, with {death.memory_mib:,} MiB. Most likely this machine "
-            "has too little memory for it; the log of the worker says more."
+        error = say(
+            "{count} processes in a row ended without a word while they computed this run, the last "
+            "one at event {seq}, with {memory} MiB. Most likely this machine has too little memory "
+            "for it; the log of the worker says more.",
+            count=deaths,
+            seq=grouped(head),
+            memory=grouped(death.memory_mib),
         )
-        cursor.execute(_FAIL, [error, death.at_work, owner])
+        cursor.execute(_FAIL, [sentence_kept(error), death.at_work, owner])
     publish_head(death.at_work, head)
 
 
@@ -148,7 +153,7 @@ def _owned(driver: Driver) -> Turns[str]:
     except EngineEnded as ended:
         engine_forget(run_id)
         yield from driver.settled()
-        slices.run_fail(run_id=run_id, epoch=epoch, error=str(ended))
+        slices.run_fail(run_id=run_id, epoch=epoch, error=ended.args[0])
         publish_head(run_id, 0)
         return "failed"
     except Exception as broken:
@@ -169,9 +174,11 @@ def _stop_continuing(run_id: int, epoch: int, found: RecordedOtherwise) -> None:
     """The run stays as it was recorded; a fork that was to begin there cannot be made."""
     fork = Run.objects.filter(pk=run_id, goal_at__isnull=False).first()
     if fork is not None:
-        error = (
-            f"Run {fork.parent_id} was recorded by another version of kscope, which decided "
-            f"differently from event {found.seq:,} on. It cannot be forked there; start a new run."
+        error = say(
+            "Run {id} was recorded by another version of kscope, which decided differently from "
+            "event {seq} on. It cannot be forked there; start a new run.",
+            id=fork.parent_id,
+            seq=grouped(found.seq),
         )
         slices.run_fail(run_id=run_id, epoch=epoch, error=error)
     else:
