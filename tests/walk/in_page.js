@@ -97,7 +97,7 @@
 
   /** The event that the page shows, null while it shows none. */
   function shownSeq() {
-    const [field, time] = ["#seq", "#time"].map((id) => document.querySelector(id));
+    const [field, time] = ["input#seq", "input#time"].map((id) => document.querySelector(id));
     // While it has the focus it says what was typed.
     if (!field || field === document.activeElement || document.querySelector(WAITS)) return null;
     const isReading = words(document.querySelector("main [role=status]")).startsWith("Reading");
@@ -108,7 +108,7 @@
     const seq = shownSeq();
     const main = document.querySelector("main");
     if (seq === null || !main) return null;
-    const time = document.querySelector("#time").value;
+    const time = document.querySelector("input#time").value;
     return {seq, time, facts: FACTS[walk.page]?.() ?? {}, text: main.textContent};
   }
 

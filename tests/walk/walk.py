@@ -25,6 +25,7 @@ CATALOGUE = Path(__file__).parents[2] / "kscope" / "locale" / "djangojs.pot"
 WIDTHS = {390: 844, 1280: 720, 1440: 900, 1920: 1080}
 """Width → height of the window."""
 
+THE_SITE = "the site"
 _RESTS = "seq => window.walk.rests(seq)"
 
 
@@ -167,9 +168,14 @@ class Walker:
     def walk_site(self, paths: Sequence[str]) -> None:
         """Pages that belong to no run: only their texts are measured."""
         for path in paths:
+            place = Place(path, path)
             self.page.goto(path)
-            self.page.wait_for_function(_RESTS, arg=None)
-            self._measure(Place(path, path), "the site", 0, list(WIDTHS))
+            try:
+                self.page.wait_for_function(_RESTS, arg=None)
+                self._measure(place, THE_SITE, 0, list(WIDTHS))
+            except TimeoutError as late:
+                never = self._finding("never rests", place, THE_SITE, 0, path, str(late))
+                self.report.findings.append(never)
 
     def _walk_place(
         self, history: History, place: Place, seqs: tuple[int, ...], dice: random.Random
