@@ -35,6 +35,7 @@ REPLACED: Final = {
     "model/shared/rights.js": "rights.js",
     "controllers/session/address.js": "address.js",
     "views/shared/term.js": "term.js",
+    "views/shared/try_again.js": "try_again.js",
 }
 # Style sheets of every page, and those that only some have; the last is for paper.
 EVERYWHERE: Final = ("fonts", "tokens", "ui", "offline")

@@ -202,6 +202,7 @@ def test_the_inside_of_a_cycle_is_stepped_through(watched: Watched) -> None:
 def test_another_amount_takes_an_engine(watched: Watched) -> None:
     page = watched.open("#/inside/scheduler/?cycle=22&step=score")
     expect(page.locator(".whatif")).to_contain_text("takes an engine")
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)
 
 
 def test_the_inside_of_a_claim_is_recorded(watched: Watched) -> None:

@@ -19,6 +19,7 @@ import {Icon, Mark} from "../shared/mark.js";
 import {Superseded} from "../shared/superseded.js";
 import {Side, Trust} from "./first_look_side.js";
 import {StandingPicture} from "./standing_picture.js";
+import {TryAgain} from "../shared/try_again.js";
 
 /** The first look at files that were brought: what was read, what was not, what is assumed; and the ways on. */
 export function FirstLookPage({session, firstLook, versions, token}) {
@@ -38,7 +39,7 @@ function Waiting({firstLook}) {
 function Comparing({firstLook}) {
   const problem = firstLook.problem.value;
   if (!problem) return html`<p class="small mute" role="status">${gettext("Comparing the files with the model…")}</p>`;
-  return html`<div class="unread" role="alert"><p class="small">${problem}</p><p class="does"><button class="btn primary" onClick=${() => firstLook.load()}>${gettext("Try again")}</button></p></div>`;
+  return html`<div class="unread" role="alert"><p class="small">${problem}</p><p class="does"><${TryAgain} main retry=${() => firstLook.load()} /></p></div>`;
 }
 
 function Look({session, firstLook, look, versions, token}) {

@@ -12,6 +12,7 @@ import {Icon} from "../shared/mark.js";
 import {Binding, BindingMemory} from "./binding.js";
 import {Kubelet, KubeletMemory} from "./kubelet.js";
 import {Parts} from "./parts.js";
+import {TryAgain} from "../shared/try_again.js";
 
 /** What looks after a claim, a pod's volumes or a node's: the steps, the one that is shown, what is in memory. */
 export function InsideVolumesPage({session, inside}) {
@@ -134,7 +135,7 @@ function Nothing({session, inside, held}) {
   }
   if (held?.status === "failed") {
     return html`<div role="alert"><h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${held.message}</p>
-      <p class="does"><button class="btn primary" onClick=${() => inside.retry()}>${gettext("Try again")}</button></p></div>`;
+      <p class="does"><${TryAgain} main retry=${() => inside.retry()} /></p></div>`;
   }
   if (held?.status !== "ready") {
     return html`<div role="status"><h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Playing the run again, and listening…")}</p></div>`;

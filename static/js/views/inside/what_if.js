@@ -6,6 +6,7 @@ import {cutName} from "../../model/run/two_boards.js";
 import {lineName, linesOf, scalesOf, supposedWords, trialOf} from "../../model/inside/what_if.js";
 import {amount as amountText, count} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
+import {TryAgain} from "../shared/try_again.js";
 
 /** More nodes than this are only asked about on request. */
 const AT_ONCE = 200;
@@ -36,7 +37,11 @@ function Unasked({whatIf, held, answer}) {
     return html`<p class="small mute" role="status">${gettext("Deciding for other amounts…")}</p>`;
   return html`
     ${held?.status === "failed" && html`<p class="small tinted f-stuck" role="alert">${held.message}</p>`}
-    <p class="does"><button class="btn" type="button" onClick=${() => whatIf.ask(answer)}>${held ? gettext("Try again") : gettext("Decide for other amounts")}</button></p>`;
+    <p class="does">${
+      held
+        ? html`<${TryAgain} retry=${() => whatIf.ask(answer)} />`
+        : html`<button class="btn" type="button" onClick=${() => whatIf.ask(answer)}>${gettext("Decide for other amounts")}</button>`
+    }</p>`;
 }
 
 function Drag({session, whatIf, told, forkSeq}) {

@@ -1,5 +1,6 @@
 import {html} from "../../lib/html.js";
 import {gettext, sentences} from "../../lib/words.js";
+import {TryAgain} from "../shared/try_again.js";
 
 /** Shown while evidence is loading, or when it could not be loaded. */
 export function EvidenceState({reading: {status, evidence, message}, retry}) {
@@ -8,5 +9,5 @@ export function EvidenceState({reading: {status, evidence, message}, retry}) {
   }
   if (status !== "failed") return null;
   return html`
-    <p class="small evidencestate" role="alert">${sentences([gettext("The attempt could not be read."), message])}<button class="btn" onClick=${retry}>${gettext("Try again")}</button></p>`;
+    <p class="small evidencestate" role="alert">${sentences([gettext("The attempt could not be read."), message])}<${TryAgain} retry=${retry} /></p>`;
 }

@@ -4,6 +4,7 @@ import {html} from "../../lib/html.js";
 import {gettext} from "../../lib/words.js";
 import {count, parseId, timeText} from "../../model/shared/format.js";
 import {quotasShown} from "../../model/why/quotas.js";
+import {TryAgain} from "../shared/try_again.js";
 import {Held} from "../why/held.js";
 import {Quotas} from "../why/quotas.js";
 import {Trial} from "../why/trial.js";
@@ -58,7 +59,7 @@ function Text({session, reading: {status, text, message}, id, retry}) {
   if (status === "missing")
     return html`<p class="small soft">${session.place.past ? gettext("{id} is not in the cluster at {time}.", {id, time: timeText(session.model.at)}) : gettext("{id} is not in the cluster now.", {id})}</p>`;
   if (status === "loading") return html`<p class="small mute" role="status">${gettext("Reading the manifest…")}</p>`;
-  return html`<p class="small tinted f-stuck" role="alert">${message} <button class="btn" onClick=${retry}>${gettext("Try again")}</button></p>`;
+  return html`<p class="small tinted f-stuck" role="alert">${message} <${TryAgain} retry=${retry} /></p>`;
 }
 
 function Copy({text}) {

@@ -9,6 +9,7 @@ import {KeysDialog} from "./keys.js";
 import {LeftOut, StopBanner} from "./left_out.js";
 import {Notice} from "./notice.js";
 import {PastBanner, Transport} from "./transport.js";
+import {TryAgain} from "../shared/try_again.js";
 
 /** A page of a run: playback, banners, notices and dialogs, then its own content; `keys` are those of this page. */
 export function RunPage({session, keys = [], children}) {
@@ -80,6 +81,6 @@ export function Reading({session}) {
     return html`<p class="small mute" role="status">${gettext("Reading event {seq}", {seq: count(opening.seq)})}…</p>`;
   return html`
     <div class="unread" role="alert"><p class="small">${gettext("Event {seq} cannot be shown. {problem}", {seq: count(opening.seq), problem: opening.problem})}</p>
-      <p class="does"><button class="btn primary" onClick=${() => session.playhead.open()}>${gettext("Try again")}</button>
+      <p class="does"><${TryAgain} main retry=${() => session.playhead.open()} />
         <button class="btn" onClick=${() => session.playhead.jumpToNewest()}>${gettext("Show the newest event")}</button></p></div>`;
 }

@@ -8,6 +8,7 @@ import {count, moment, parseId} from "../../model/shared/format.js";
 import {ByWhom, EventLink, Kind} from "../shared/events.js";
 import {roomForRows, useRowsOnPage} from "../shared/in_sight.js";
 import {Term} from "../shared/term.js";
+import {TryAgain} from "../shared/try_again.js";
 import {Unchanged} from "../shared/unchanged.js";
 import {PathSection} from "./path.js";
 import {Reading, isWaiting} from "./run_page.js";
@@ -158,7 +159,7 @@ function Foot({session, events, rows}) {
   const turned = events.cursors.value.length;
   if (problem) {
     return html`<div class="listfoot" role="alert"><span class="small tinted f-stuck">${problem}</span>
-      <button class="btn" onClick=${() => events.retry()}>${gettext("Try again")}</button></div>`;
+      <${TryAgain} retry=${() => events.retry()} /></div>`;
   }
   const none = session.place.past ? gettext("No event up to this one matches.") : gettext("No event matches.");
   const listed = rows.filter(({isLater}) => !isLater).length;

@@ -1,6 +1,7 @@
 import {html} from "../../lib/html.js";
 import {gettext, listText} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
+import {TryAgain} from "./try_again.js";
 
 /** What is said of a list that is read: "Reading the rows…", or why it cannot be. */
 export function RowsMissing({rows}) {
@@ -8,7 +9,7 @@ export function RowsMissing({rows}) {
   if (!problem) return html`<p class="small mute" role="status">${gettext("Reading the rows…")}</p>`;
   return html`
     <div class="unread" role="alert"><p class="small">${gettext("The rows could not be read. {problem}", {problem})}</p>
-      <p class="does"><button class="btn" onClick=${() => rows.retry()}>${gettext("Try again")}</button></p></div>`;
+      <p class="does"><${TryAgain} retry=${() => rows.retry()} /></p></div>`;
 }
 
 /** The number of rows found; while the run plays they are counted now and then, and it says as of which event. */

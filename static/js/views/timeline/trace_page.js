@@ -7,6 +7,7 @@ import {Icon} from "../shared/mark.js";
 import {Lanes} from "./lanes.js";
 import {Minimap} from "./minimap.js";
 import {Side} from "./side.js";
+import {TryAgain} from "../shared/try_again.js";
 
 const ZOOM = 1.5;
 
@@ -80,5 +81,5 @@ function Extent({session, trace}) {
 
 function Failed({trace}) {
   return html`<div class="tlfailed" role="alert"><span class="small tinted f-stuck">${trace.problem.value}</span>
-    <button class="btn" onClick=${() => trace.retry()}>${gettext("Try again")}</button></div>`;
+    <${TryAgain} retry=${() => trace.retry()} /></div>`;
 }

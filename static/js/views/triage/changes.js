@@ -7,6 +7,7 @@ import {trialState} from "../../model/triage/answer.js";
 import {byClass, changeLook, commandsOf, placesAll, proofWords} from "../../model/triage/changes.js";
 import {Amounts} from "../shared/fixes.js";
 import {Icon, Mark} from "../shared/mark.js";
+import {TryAgain} from "../shared/try_again.js";
 
 /** The changes of a group, the best first; those that touch others or lose something closed and counted. */
 export function Changes({session, triage, group, status}) {
@@ -34,7 +35,7 @@ function NotTried({triage, group, state}) {
   }
   return html`
     <section class="trystate" aria-label=${gettext("What would help: {cause}", {cause: group.cause})}><${Mark} name="failed" family="stuck" /><span><b>${gettext("Not tried")}</b><br /><span class="mute">${gettext("the answer ended before; the cause above stands")}</span></span>
-      <button class="btn" onClick=${() => triage.ask()}>${gettext("Try again")}</button></section>`;
+      <${TryAgain} retry=${() => triage.ask()} /></section>`;
 }
 
 function Change({session, change, isFirst}) {

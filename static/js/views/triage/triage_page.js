@@ -13,6 +13,7 @@ import {Lines} from "./lines.js";
 import {Nothing} from "./nothing.js";
 import {Overview, Share} from "./overview.js";
 import {Plan} from "./plan.js";
+import {TryAgain} from "../shared/try_again.js";
 
 /** What is stuck in a cluster as it was brought: causes first, then what was tried for each. */
 export function TriagePage({session, triage}) {
@@ -47,7 +48,7 @@ function Waiting({triage, status, message}) {
   }
   return html`
     <h1>${gettext("Triage")}</h1><div class="unread" role="alert"><p class="small">${gettext("What is stuck cannot be said. {message}", {message})}</p>
-      <p class="does"><button class="btn primary" onClick=${() => triage.ask()}>${gettext("Try again")}</button></p></div>`;
+      <p class="does"><${TryAgain} main retry=${() => triage.ask()} /></p></div>`;
 }
 
 function Some({session, triage, answer, status}) {
@@ -88,7 +89,7 @@ function Progress({triage, answer, status}) {
       status === "trying" || status === "loading"
         ? html`<${Mark} name="in-flight" family="working" /><b>${gettext("Trying changes")}</b> <span class="num">${ngettext("{done} of {count} cause", "{done} of {count} causes", groups.length, {done})}</span><progress class="tbar" max=${groups.length} value=${done} aria-hidden="true"></progress>`
         : status === "failed"
-          ? html`<${Mark} name="failed" family="stuck" /><b>${gettext("Not all changes were tried.")}</b> ${triage.held.value.message} <button class="btn" onClick=${() => triage.ask()}>${gettext("Try again")}</button>`
+          ? html`<${Mark} name="failed" family="stuck" /><b>${gettext("Not all changes were tried.")}</b> ${triage.held.value.message} <${TryAgain} retry=${() => triage.ask()} />`
           : html`<${Mark} name="ok" family="settled" />${gettext("<b>Changes were tried</b> on what the schedulers decide; nothing was played", {b: (inner) => html`<b>${inner}</b>`})}`
     }</span>
       <span class="mute num">${[ngettext("{count} pod", "{count} pods", seen.pod), ngettext("{count} node", "{count} nodes", seen.node)].join(" · ")}</span>

@@ -1,0 +1,4 @@
+/** What a file does not hold it will not hold in a moment. In the place of views/shared/try_again.js. */
+export function TryAgain() {
+  return null;
+}
