@@ -136,15 +136,14 @@ class Writers:
         key = {"Idempotency_Key": f"{self.link.run}-{mark}"}
         if chance.random() < 0.5:
             self.link.abandon("POST", PODS, body, chance.random() * 0.03, **key)
-        names: set[str] = set()
+        last: Answer | None = None
 
         def is_done() -> bool:
-            answer = self.link.obey("POST", PODS, body, **key)
-            if answer.status == 201:
-                names.add(answer.body["metadata"]["name"])
-            return bool(names)
+            nonlocal last
+            last = self.link.obey("POST", PODS, body, **key)
+            return last.status == 201
 
-        wait_for(is_done, lambda: f"write {mark} is not answered", every=0.1)
+        wait_for(is_done, lambda: f"write {mark} is not answered, but: {last}", every=0.1)
 
     def _note(self, marks: list[str], mark: str) -> None:
         with self._lock:

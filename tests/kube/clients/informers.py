@@ -80,10 +80,19 @@ class Informer:
         listed = {key_of(one): one for one in found["items"]}
         kept = () if self.collection.endswith("/events") else self.objects
         return [
-            f"{self.collection}?{self.query}: {key}"
+            f"{self.collection}?{self.query}: {key} {_how(listed.get(key), self.objects.get(key))}"
             for key in sorted({*listed, *kept})
             if listed.get(key) != self.objects.get(key)
         ]
+
+
+def _how(listed: dict[str, Any] | None, held: dict[str, Any] | None) -> str:
+    """How an object of a list differs from what an informer holds."""
+    if listed is None or held is None:
+        return "is held and not listed" if listed is None else "is listed and not held"
+    parts = {part for part in {*listed, *held} if listed.get(part) != held.get(part)}
+    versions = [one["metadata"]["resourceVersion"] for one in (listed, held)]
+    return f"is listed as of {versions[0]} and held as of {versions[1]}: {sorted(parts)}"
 
 
 class Follower(threading.Thread):
