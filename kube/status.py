@@ -17,13 +17,21 @@ class ApiError(Exception):
     """A request that is not met: HTTP status *code*, and what the Status object says."""
 
     def __init__(
-        self, code: int, reason: str, message: str, details: Mapping[str, Any] | None = None
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        details: Mapping[str, Any] | None = None,
+        *,
+        goes_on: str = "",
     ) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
         self.message = message
         self.details = dict(details or {})
+        self.goes_on = goes_on
+        """The token with which a list may go on nevertheless."""
 
     @property
     def body(self) -> Manifest:
@@ -32,7 +40,7 @@ class ApiError(Exception):
         return {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": self.goes_on} if self.goes_on else {},
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,
@@ -106,20 +114,31 @@ def invalid(
     resource: Resource, name: str, causes: Iterable[tuple[str, str, str]], kind: str = ""
 ) -> ApiError:
     """The object is not valid: each cause has a reason (FieldValueInvalid …), a message, a field."""
+    return _invalid(kind or resource.kind, resource.group, name, causes)
+
+
+def invalid_options(causes: Iterable[tuple[str, str, str]]) -> ApiError:
+    """The options of a list or a watch contradict each other.
+
+    Upstream: apiserver/pkg/endpoints/handlers/get.go, ListResource().
+    """
+    return _invalid("ListOptions", "meta.k8s.io", "", causes)
+
+
+def _invalid(kind: str, group: str, name: str, causes: Iterable[tuple[str, str, str]]) -> ApiError:
     listed = list(causes)
-    of = f"{kind or resource.kind}{f'.{resource.group}' if resource.group else ''}"
     errors = [f"{field}: {message}" if field else message for _, message, field in listed]
-    text = aggregate(errors)
     details = {
-        "name": name,
-        **_group(resource),
-        "kind": kind or resource.kind,
+        **({"name": name} if name else {}),
+        **({"group": group} if group else {}),
+        "kind": kind,
         "causes": [
             {"reason": reason, "message": message, "field": field}
             for reason, message, field in listed
         ],
     }
-    return ApiError(422, "Invalid", f'{of} "{name}" is invalid: {text}', details)
+    of = f"{kind}.{group}" if group else kind
+    return ApiError(422, "Invalid", f'{of} "{name}" is invalid: {aggregate(errors)}', details)
 
 
 # By what begins the message of a field error. Upstream:
@@ -225,7 +244,23 @@ def expired(message: str) -> ApiError:
     return ApiError(410, "Expired", message)
 
 
-def too_large_version(version: str, newest: int) -> ApiError:
+# Upstream: apiserver/pkg/storage/etcd3/errors.go, expired and inconsistentContinue.
+_OLD_LIST = "The resourceVersion for the provided list is too old."
+_OLD_TOKEN = (
+    "The provided continue parameter is too old to display a consistent list result. You can start "
+    "a new list without the continue parameter, or use the continue token in this response to "
+    "retrieve the remainder of the results. Continuing with the provided token results in an "
+    "inconsistent list - objects that were created, modified, or deleted between the time the first "
+    "chunk was returned and now may show up in the list."
+)
+
+
+def expired_list(goes_on: str = "") -> ApiError:
+    """A list of that version can no longer be had; *goes_on* is the token for the rest of it."""
+    return ApiError(410, "Expired", _OLD_TOKEN if goes_on else _OLD_LIST, goes_on=goes_on)
+
+
+def too_large_version(version: int, newest: int) -> ApiError:
     """The client knows a version that is still to come. Upstream: NewTooLargeResourceVersionError()."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     message = f"Timeout: Too large resource version: {version}, current: {newest}"

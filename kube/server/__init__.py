@@ -4,6 +4,6 @@
     /k8s/runs/12@5m30s      the run at an instant of the past, for reading only
 
 `application` takes a request in, `visitors` finds who asks and for which run. `objects` has those of
-the instant that is meant, from which `reading` answers; `watches` tell what changes, and `writes`
-make commands of what clients want.
+the instant that is meant, from which `reading` answers, and `listing` where several are asked for;
+`watches` tell what changes, and `writes` make commands of what clients want.
 """

@@ -24,6 +24,7 @@ from kscope.runs.capacity.places import Places
 from kscope.runs.capacity.requests_at_once import request_key
 from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_worker
+from kscope.runs.served.changes import time_of
 from kscope.runs.served.links import DATABASE_ERRORS, SnapshotLinks
 from kscope.runs.served.runs import Run
 from kscope.runs.served.scripts import scripts_of_run
@@ -39,14 +40,16 @@ from kube.server.clock import Uses, standing, warn, warning_of
 from kube.server.containers.commands import CommandResponse, command_response
 from kube.server.containers.logs import Seen, asks_to_follow, log_answer, pod_seen
 from kube.server.handover import Handover
+from kube.server.list_options import FAR_BEHIND
+from kube.server.listing import list_read, older_version
 from kube.server.objects import endpoints
 from kube.server.objects.hosts import KnownHosts
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
-from kube.server.reading import Read, check_timeout, found_object, list_read, object_read, shift_of
+from kube.server.reading import Read, check_timeout, found_object, object_read, shift_of
 from kube.server.visitors import Runs, Visitors, check_origin, credential_of
 from kube.server.watches.endpoints import EndpointsWatcher
-from kube.server.watches.feed import FAR_BEHIND, Feed, Feeds
-from kube.server.watches.watching import Watch, Watcher, is_watch
+from kube.server.watches.feed import Feed, Feeds
+from kube.server.watches.watching import Watch, Watcher
 from kube.server.writes.engine_line import EngineLines
 from kube.server.writes.once import WriteOnce, asked_once
 from kube.server.writes.run_objects import RunObjects
@@ -207,17 +210,16 @@ class Server:
         shift = 0 if moment is not None else shift_of(run)
         hosts = await self._hosts.of(run.pk, target.resource)
         read = Read.of(request, target, shift, run.ahead or 0, hides=hides, hosts=hosts)
-        is_watched = target.is_collection and is_watch(read)
+        is_watched = target.is_collection and read.options.is_watch
         if moment is not None:
             seq, at = await event_at(run, moment)
-            instant: Instant = Then(
-                self._links, run.pk, seq, at, run.ahead or 0, _asker(visitor, request)
-            )
-            return (
-                _stream(_watcher(read, Watch.of(read)).of_past(instant))
-                if is_watched
-                else await _read(read, instant, run)
-            )
+            asker = _asker(visitor, request)
+            instant: Instant = Then(self._links, run.pk, seq, at, run.ahead or 0, asker)
+            if is_watched:
+                return _stream(_watcher(read, Watch.of(read)).of_past(instant))
+            if target.is_collection and (older := older_version(read, seq)) is not None:
+                return await self._listed_then(read, run, older, asker)
+            return await _read(read, instant, run)
         if is_watched:
             await self._uses.note(run.pk)
             stack.enter_context(_counted(visitor, request))
@@ -225,14 +227,25 @@ class Server:
             # The objects at the beginning of the watch are read as for a list.
             place = await stack.enter_async_context(AsyncExitStack())
             await place.enter_async_context(self._lists.hold(request_key(request.scope)))
-            return _stream(await self._begun(read, feed, place.aclose))
+            return _stream(await self._begun(read, feed, run.head_seq, place.aclose))
         if target.subresource == "log" and asks_to_follow(request.query_params):
             stack.enter_context(_counted(visitor, request))
             return await self._followed(read, run)
         if target.is_collection:
             await stack.enter_async_context(self._lists.hold(request_key(request.scope)))
-        instant = await stack.enter_async_context(now(self._links, run.pk))
+        async with AsyncExitStack() as held:
+            instant = await held.enter_async_context(now(self._links, run.pk))
+            if target.is_collection and (older := older_version(read, instant.seq)) is not None:
+                await held.aclose()
+                return await self._listed_then(read, run, older, _asker(visitor, request))
+            stack.push_async_exit(held.pop_all())
         return await _read(read, instant, run)
+
+    async def _listed_then(self, read: Read, run: Run, seq: int, asker: str) -> Response:
+        """A list of the objects after event *seq*."""
+        async with self._links.link() as link:
+            at = await time_of(link, run.pk, seq)
+        return await list_read(read, Then(self._links, run.pk, seq, at, run.ahead or 0, asker))
 
     async def _followed(self, read: Read, run: Run) -> Response:
         """A log that goes on while the run does, and while the client may read it."""
@@ -252,11 +265,13 @@ class Server:
         return await log_answer(seen, read.request.query_params, scripts, look)
 
     async def _begun(
-        self, read: Read, feed: Feed, has_listed: Callable[[], Awaitable[None]]
+        self, read: Read, feed: Feed, head: int, has_listed: Callable[[], Awaitable[None]]
     ) -> AsyncIterator[bytes]:
-        """The texts of a watch. Raises ApiError where it begins too far behind."""
+        """The texts of a watch. Raises ApiError where it begins too far behind, or ahead of *head*."""
         await feed.ready.wait()
         watch = Watch.of(read)
+        if watch.has_initial:
+            read.check_version(max(head, feed.upto))
         if watch.after is not None and feed.upto - watch.after > FAR_BEHIND:
             raise expired(f"too old resource version: {watch.after} ({feed.upto})")
         credential = credential_of(read.request.headers)

@@ -1,11 +1,10 @@
-"""Answers to reads: one object, or a list of them, whole or as the Table that kubectl prints."""
+"""What a request reads, and in which form: whole, as metadata, or as the Table that kubectl prints."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,16 +19,15 @@ from kube.defaults import defaulted
 from kube.forms import Form, form_of
 from kube.resources import Resource
 from kube.selecting import Selection
-from kube.server.answers import answered, joined
-from kube.server.objects.instants import Instant, in_turns
+from kube.server.answers import answered
+from kube.server.list_options import ListOptions, version_of
+from kube.server.objects import leases
+from kube.server.objects.instants import Instant
 from kube.server.objects.network import NO_HOSTS, Hosts, with_addresses
 from kube.status import bad_request, not_found, too_large_version
 from kube.tables import Rows, partial
 from kube.timestamps import shifted, timestamps_of
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_VERSION = re.compile(r"[0-9]{1,18}")
-PIECE = 100  # objects that are sent at a time, at least
 Item = Callable[[Manifest], Manifest]
 
 
@@ -45,6 +43,7 @@ class Read:
     target: Target
     form: Form
     selection: Selection
+    options: ListOptions
     shift: int = 0
     ahead: int = 0
     hides: bool = False
@@ -62,14 +61,17 @@ class Read:
         hides: bool = False,
         hosts: Hosts = NO_HOSTS,
     ) -> "Read":
-        """What *request* asks for. Raises ApiError for selectors that make no sense."""
+        """What *request* asks for. Raises ApiError for options and selectors that make no sense."""
         query = request.query_params
-        check_paging(query)
+        if target.is_collection:
+            options = ListOptions.of(query)
+        else:
+            options = ListOptions(version=version_of(query.get("resourceVersion", "")))
         selection = Selection.parse(
             target.resource, query.get("labelSelector", ""), query.get("fieldSelector", "")
         )
         form = form_of(request.headers.get("accept", ""))
-        return cls(request, target, form, selection, shift, ahead, hides, hosts)
+        return cls(request, target, form, selection, options, shift, ahead, hides, hosts)
 
     def shown(self, version: Version) -> Manifest:
         """The object as the API gives it to this client."""
@@ -90,36 +92,22 @@ class Read:
             return lambda one: partial(one, self.form.version)
         return lambda one: one
 
+    def check_version(self, newest: int) -> None:
+        """Raises ApiError where the version that the client knows is still to come."""
+        if self.options.version > newest:
+            raise too_large_version(self.options.version, newest)
+
     def head(self, instant: Instant) -> tuple[Manifest, str]:
         """A list without its objects, and the field that they come into."""
         version = str(instant.seq)
         resource = self.target.resource
         if self.form.is_table:
             return self.rows(instant.at).head(version), "rows"
-        metadata = {"resourceVersion": version}
+        kind, group_version = resource.list_kind, resource.api_version
         if self.form.is_partial:
-            group_version = f"meta.k8s.io/{self.form.version}"
-            kind = "PartialObjectMetadataList"
-            return {"kind": kind, "apiVersion": group_version, "metadata": metadata}, "items"
-        head = {
-            "kind": resource.list_kind,
-            "apiVersion": resource.api_version,
-            "metadata": metadata,
-        }
-        return head, "items"
-
-
-def check_paging(query: Mapping[str, str]) -> None:
-    """Refuse a `limit` that is no number, and any `continue`: lists come whole, so none is given out.
-
-    Upstream: runtime/conversion.go, Convert_Slice_string_To_int64(), and storage/continue.go. Raises
-    ApiError.
-    """
-    limit = query.get("limit", "")
-    if limit and not _INTEGER.fullmatch(limit):
-        raise bad_request(f'strconv.ParseInt: parsing "{limit}": invalid syntax')
-    if query.get("continue"):
-        raise bad_request("invalid continue token: continue key is not valid")
+            kind, group_version = "PartialObjectMetadataList", f"meta.k8s.io/{self.form.version}"
+        metadata = {"resourceVersion": version}
+        return {"kind": kind, "apiVersion": group_version, "metadata": metadata}, "items"
 
 
 # Upstream: time.ParseDuration().
@@ -180,33 +168,9 @@ async def object_read(read: Read, instant: Instant) -> Response:
 async def found_object(read: Read, instant: Instant) -> Manifest:
     """The object that is asked for. Raises ApiError when there is none."""
     target = read.target
+    if target.resource.kind != leases.KIND:  # the versions of Leases are ahead of the run's
+        read.check_version(instant.seq)
     found = await instant.find(target.resource, target.namespace, target.name)
     if found is None:
         raise not_found(target.resource, target.name)
     return read.shown(found)
-
-
-async def list_read(read: Read, instant: Instant) -> Response:
-    """The objects that are asked for, in one answer. Raises ApiError for a version to come."""
-    version = read.request.query_params.get("resourceVersion", "")
-    if version and not _VERSION.fullmatch(version):
-        wrong = f'strconv.ParseUint: parsing "{version}": invalid syntax'
-        found = f'resourceVersion: Invalid value: "{version}": {wrong}'
-        raise bad_request(f"invalid resource version: {found}")
-    if int(version or 0) > instant.seq:
-        raise too_large_version(version, instant.seq)
-    return await joined(read.request, _pieces(read, instant))
-
-
-async def _pieces(read: Read, instant: Instant) -> AsyncIterator[bytes]:
-    head, field = read.head(instant)
-    yield orjson.dumps(head)[:-1] + f',"{field}":['.encode()
-    item, target, comma = read.item(instant.at), read.target, b""
-    found: list[bytes] = []
-    async for versions in in_turns(instant.objects(target.resource, target.namespace)):
-        manifests = map(read.shown, versions)
-        found += [orjson.dumps(item(one)) for one in manifests if read.selection.matches(one)]
-        if len(found) >= PIECE:
-            yield comma + b",".join(found)
-            found, comma = [], b","
-    yield (comma if found else b"") + b",".join(found) + b"]}"

@@ -29,20 +29,32 @@ class _Cursor(psycopg.AsyncServerCursor[Any]):
 
 
 async def objects_read(
-    link: Link, cursors: AsyncExitStack, run_id: int, kind: str, namespace: str = ""
+    link: Link,
+    cursors: AsyncExitStack,
+    run_id: int,
+    kind: str,
+    namespace: str = "",
+    after: str = "",
 ) -> AsyncIterator[list[Version]]:
     """The objects of a kind in a namespace, or in all, by key and in batches.
 
-    *cursors* closes what is open of them when the reader stops in the middle.
+    Those whose key within the namespace, or within all, comes after *after*. *cursors* closes what is
+    open of them when the reader stops in the middle.
     """
-    table, before = _table_of(kind)
-    key = before + (f"{namespace}/" if namespace else "")
+    table, key = _within(kind, namespace)
     cursor = _Cursor(link, "objects")
     cursors.push_async_callback(cursor.close)
     async with cursor:
-        await cursor.execute(_several(table), [run_id, key])
+        await cursor.execute(_several(table), [run_id, key, key + after])
         while rows := await cursor.fetchmany(BATCH):
             yield [Version(seq, orjson.loads(text), made) for seq, made, text in rows]
+
+
+async def objects_count(link: Link, run_id: int, kind: str, namespace: str, after: str) -> int:
+    """How many objects `objects_read` has."""
+    table, key = _within(kind, namespace)
+    found = await (await link.execute(_number(table), [run_id, key, key + after])).fetchone()
+    return found[0] if found else 0
 
 
 async def object_read(link: Link, run_id: int, kind: str, key: str) -> Version | None:
@@ -106,6 +118,12 @@ def _table_of(kind: str) -> tuple[str, str]:
     return model._meta.db_table, first
 
 
+def _within(kind: str, namespace: str) -> tuple[str, str]:
+    """The same of a kind in a namespace, or in all."""
+    table, before = _table_of(kind)
+    return table, before + (f"{namespace}/" if namespace else "")
+
+
 @cache
 def _of_keys(table: str) -> bytes:
     statement = sql.SQL(
@@ -114,13 +132,23 @@ def _of_keys(table: str) -> bytes:
     return statement.format(sql.Identifier(table)).as_bytes()
 
 
+# By the bytes of their keys, as etcd orders them, and as those of the past are.
+_AFTER: LiteralString = (
+    'FROM {} WHERE run_id = %s AND starts_with(key, %s) AND key COLLATE "C" > %s'
+)
+
+
 @cache
 def _several(table: str) -> sql.Composed:
     statement = sql.SQL(
-        "SELECT seq, created_seq, manifest::text FROM {}"
-        " WHERE run_id = %s AND starts_with(key, %s) ORDER BY key"
+        f'SELECT seq, created_seq, manifest::text {_AFTER} ORDER BY key COLLATE "C"'
     )
     return statement.format(sql.Identifier(table))
+
+
+@cache
+def _number(table: str) -> bytes:
+    return sql.SQL(f"SELECT count(*) {_AFTER}").format(sql.Identifier(table)).as_bytes()
 
 
 async def removed_last(

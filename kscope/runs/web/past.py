@@ -7,8 +7,9 @@ fro, replays once.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -84,18 +85,17 @@ class ObjectLog(dict[str, Manifest | None]):
         """The manifests after event *seq* of all entities whose id begins with *prefix*, by id."""
         return [manifest for *_, manifest in self.versions_at(prefix, seq)]
 
-    def versions_at(self, prefix: str, seq: int) -> list[tuple[int, int, Manifest]]:
-        """The same, each with the events that wrote and created it."""
-        versions = (
-            (self.created_at(entity, seq), *self.version_at(entity, seq))
-            for entity in self.entities
-            if entity.startswith(prefix)
-        )
-        return [
-            (written, created, manifest)
-            for created, written, manifest in versions
-            if manifest is not None
-        ]
+    def versions_at(
+        self, prefix: str, seq: int, after: str = ""
+    ) -> Iterator[tuple[int, int, Manifest]]:
+        """The same, each with the events that wrote and created it, of ids after *prefix* + *after*."""
+        entities = self.entities
+        for entity in islice(entities, bisect_right(entities, prefix + after), None):
+            if not entity.startswith(prefix):
+                return
+            written, manifest = self.version_at(entity, seq)
+            if manifest is not None:
+                yield written, self.created_at(entity, seq), manifest
 
     def created_at(self, entity: str, seq: int) -> int:
         """The event that created what there was of that id after event *seq*.

@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
 from typing import Any, Protocol
 
 import orjson
@@ -31,6 +33,7 @@ from kscope.runs.served.objects import (
     namespaces_used,
     object_read,
     objects_at,
+    objects_count,
     objects_read,
     place_of,
     removed_last,
@@ -44,6 +47,7 @@ from kube.server.objects import endpoints, furniture, kubernetes_events, leases
 from kube.server.objects.together import Together
 from kube.status import ApiError
 
+PIECE = 500  # objects of the past that are asked for at a time
 TURN = 10  # objects that are made into text before others have their turn
 
 
@@ -59,9 +63,39 @@ class Instant(Protocol):
         """The objects of one namespace, or of all, in batches."""
         ...
 
+    def ordered(
+        self, resource: Resource, namespace: str = "", after: str = ""
+    ) -> AsyncIterator[list[Version]]:
+        """The same in the order of `place_in_list`, those that come after the place *after*."""
+        ...
+
+    async def count(self, resource: Resource, namespace: str, after: str) -> int:
+        """How many those are."""
+        ...
+
     async def find(self, resource: Resource, namespace: str, name: str) -> Version | None:
         """One object, or None."""
         ...
+
+
+# What is not, or not only, stored as objects of the run.
+_MADE = frozenset({"Event", "Namespace"}) | furniture.KINDS | endpoints.KINDS
+
+
+def place_in_list(resource: Resource, version: Version, namespace: str) -> str:
+    """Where an object comes in the lists of *namespace*, or of all: by its key, an Event by its time."""
+    metadata = version.manifest["metadata"]
+    within = "" if namespace else metadata.get("namespace") or ""
+    key = _key_of(resource, within, metadata["name"])
+    return f"{version.created:018}/{key}" if resource.kind == "Event" else key
+
+
+def _rest(
+    resource: Resource, versions: Iterable[Version], namespace: str, after: str
+) -> list[Version]:
+    """Those that come after the place *after*, in order."""
+    placed = [(place_in_list(resource, one, namespace), one) for one in versions]
+    return [one for place, one in sorted(placed, key=itemgetter(0)) if place > after]
 
 
 async def in_turns(batches: AsyncIterator[list[Version]]) -> AsyncIterator[list[Version]]:
@@ -113,6 +147,27 @@ class Now:
             async for versions in self._rows(resource, namespace):
                 yield versions
 
+    async def ordered(
+        self, resource: Resource, namespace: str = "", after: str = ""
+    ) -> AsyncGenerator[list[Version]]:
+        """See Instant."""
+        if self._is_stored(resource):
+            async for versions in self._rows(resource, namespace, after):
+                yield versions
+        else:
+            found = [one async for batch in self.objects(resource, namespace) for one in batch]
+            yield _rest(resource, found, namespace, after)
+
+    async def count(self, resource: Resource, namespace: str, after: str) -> int:
+        """See Instant."""
+        if self._is_stored(resource):
+            return await objects_count(self.link, self.run_id, resource.kind, namespace, after)
+        batches = self.ordered(resource, namespace, after)
+        return sum([len(batch) async for batch in batches])
+
+    def _is_stored(self, resource: Resource) -> bool:
+        return resource.kind not in _MADE and resource.kind != leases.KIND
+
     async def find(self, resource: Resource, namespace: str, name: str) -> Version | None:
         """See Instant."""
         if resource.kind in ("Event", "Namespace"):
@@ -154,9 +209,11 @@ class Now:
         found = map(furniture.place_of, await self._namespaces())
         return [one for one in found if not namespace or one.name == namespace]
 
-    def _rows(self, resource: Resource, namespace: str = "") -> AsyncIterator[list[Version]]:
+    def _rows(
+        self, resource: Resource, namespace: str = "", after: str = ""
+    ) -> AsyncIterator[list[Version]]:
         within = namespace if resource.namespaced else ""
-        return objects_read(self.link, self.cursors, self.run_id, resource.kind, within)
+        return objects_read(self.link, self.cursors, self.run_id, resource.kind, within, after)
 
 
 def _key_of(resource: Resource, namespace: str, name: str) -> str:
@@ -234,6 +291,29 @@ class Then:
         """See Instant."""
         yield await self._all(resource, namespace)
 
+    async def ordered(
+        self, resource: Resource, namespace: str = "", after: str = ""
+    ) -> AsyncIterator[list[Version]]:
+        """See Instant."""
+        if resource.kind in _MADE:
+            yield _rest(resource, await self._all(resource, namespace), namespace, after)
+            return
+        prefix = _prefix(resource, namespace)
+        while True:
+            told = await self._asked(objects_then, prefix=prefix, after=after, most=PIECE)
+            found = [Version(seq, manifest, created) for seq, created, manifest in told]
+            yield found
+            if len(found) < PIECE:
+                return
+            after = place_in_list(resource, found[-1], namespace)
+
+    async def count(self, resource: Resource, namespace: str, after: str) -> int:
+        """See Instant."""
+        if resource.kind in _MADE:
+            return sum([len(batch) async for batch in self.ordered(resource, namespace, after)])
+        prefix = _prefix(resource, namespace)
+        return await self._asked(objects_counted, prefix=prefix, after=after)
+
     async def find(self, resource: Resource, namespace: str, name: str) -> Version | None:
         """See Instant."""
         return _named(await self._all(resource, namespace), name)
@@ -245,8 +325,7 @@ class Then:
                     link, self.run_id, self.seq, self.at, resource
                 )
             return _chosen(events, namespace)
-        prefix = entity_id(resource.kind, f"{namespace}/" if namespace else "")
-        found = await self._asked(objects_then, prefix=prefix)
+        found = await self._asked(objects_then, prefix=_prefix(resource, namespace))
         versions = [Version(seq, manifest, created) for seq, created, manifest in found]
         if resource.kind == "Namespace":
             return await self._namespaces(versions)
@@ -275,15 +354,30 @@ class Then:
         return orjson.loads(text)
 
 
-def objects_then(run_id: int, prefix: str, seq: int) -> list[tuple[int, int, Manifest]]:
-    """What existed after event *seq* under ids that begin with *prefix*. For a process beside ours."""
-    return log_replayed(run_id, seq).versions_at(prefix, seq)
+def objects_then(
+    run_id: int, prefix: str, seq: int, after: str = "", most: int | None = None
+) -> list[tuple[int, int, Manifest]]:
+    """What existed after event *seq* under ids that begin with *prefix*, and come after *after* there.
+
+    At most so many. For a process beside ours.
+    """
+    return [*islice(log_replayed(run_id, seq).versions_at(prefix, seq, after), most)]
+
+
+def objects_counted(run_id: int, prefix: str, seq: int, after: str) -> int:
+    """How many those are."""
+    return sum(1 for _ in log_replayed(run_id, seq).versions_at(prefix, seq, after))
 
 
 def namespaces_then(run_id: int, seq: int) -> list[str]:
     """The namespaces in which there were objects after event *seq*. For a process beside ours."""
     found = log_replayed(run_id, seq).versions_at("", seq)
     return sorted({manifest["metadata"].get("namespace") or "" for *_, manifest in found})
+
+
+def _prefix(resource: Resource, namespace: str) -> str:
+    """What the ids of the objects in one namespace, or in all, begin with."""
+    return entity_id(resource.kind, f"{namespace}/" if namespace else "")
 
 
 def _with(held: Iterable[Version], made: Iterable[Version]) -> list[Version]:

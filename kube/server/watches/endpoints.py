@@ -17,7 +17,7 @@ from kscope.runs.stream.watching import RECHECK_SECONDS
 from kube.server.objects.endpoints import MADE_OF
 from kube.server.objects.instants import Instant, now
 from kube.server.watches.feed import Feed
-from kube.server.watches.watching import INITIAL_EVENTS_END, HasListed, MayWatch, Watch
+from kube.server.watches.watching import INITIAL_EVENTS_END, HasListed, MayWatch, Watch, line_of
 
 # What is sent of an object, without its version.
 _Sent = dict[str, tuple[str, Manifest]]
@@ -39,18 +39,19 @@ class EndpointsWatcher:
         async with now(links, feed.run_id) as instant:
             cursor = instant.seq
             found = await self._found(instant)
-            if watch.after is None:
+            if watch.has_initial:
                 for text in self._differences(found, instant):
                     yield text
-            elif watch.after < instant.seq:
+            elif watch.after is not None and watch.after < instant.seq:
                 # What the client has is not known: it gets an event too many rather than too few.
                 for _, manifest in found.values():
                     yield self._line("MODIFIED", manifest, instant)
             self._sent = found
-        if watch.with_end_of_initial:
-            yield self._bookmark(cursor)
+        if watch.has_initial and watch.with_bookmarks:
+            yield watch.bookmark(cursor, {INITIAL_EVENTS_END: "true"})
         yield b""
         await has_listed()
+        bookmark_at = watch.bookmarks_at(ends)
         while not feed.is_gone:
             change, is_due = feed.change, False
             async for changes in feed.after(cursor):
@@ -62,13 +63,17 @@ class EndpointsWatcher:
                     for text in self._differences(found, instant):
                         yield text
                     self._sent = found
-            left = min(ends, time.monotonic() + RECHECK_SECONDS) - time.monotonic()
+            left = min(ends, bookmark_at, time.monotonic() + RECHECK_SECONDS) - time.monotonic()
             if left > 0:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(left):
                         await change.wait()
             if time.monotonic() >= ends or not await may_watch():
                 return
+            if time.monotonic() >= bookmark_at:
+                bookmark_at = watch.bookmarks_at(ends)
+                if watch.with_bookmarks:
+                    yield watch.bookmark(cursor)
 
     async def _found(self, instant: Instant) -> _Sent:
         read, target = self._watch.read, self._watch.read.target
@@ -103,11 +108,4 @@ class EndpointsWatcher:
         if read.form.is_table:
             head = read.rows(instant.at).head(manifest["metadata"]["resourceVersion"])
             one = {**head, "rows": [one]}
-        return orjson.dumps({"type": kind, "object": one}) + b"\n"
-
-    def _bookmark(self, seq: int) -> bytes:
-        resource = self._watch.read.target.resource
-        annotations = {INITIAL_EVENTS_END: "true"}
-        metadata = {"resourceVersion": str(seq), "annotations": annotations}
-        one = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-        return orjson.dumps({"type": "BOOKMARK", "object": one}) + b"\n"
+        return line_of(kind, one)

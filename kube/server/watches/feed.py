@@ -20,8 +20,6 @@ POLL_SECONDS = 1.0
 REST_SECONDS = 0.02
 RANGES = 200
 RANGE_BYTES = 16_000_000
-# Events after which it is cheaper to list again.
-FAR_BEHIND = 200_000
 # Events of a range that is read for one watcher.
 MOST_EVENTS = 20_000
 

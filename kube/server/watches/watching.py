@@ -9,7 +9,6 @@ client may get an event too many, and never one too few.
 import asyncio
 import contextlib
 import math
-import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,14 +27,12 @@ from kube.server.objects.instants import Instant, in_turns, now
 from kube.server.reading import Read
 from kube.server.watches.changes import Change, Changes
 from kube.server.watches.feed import Feed
-from kube.status import bad_request
 
 BOOKMARK_SECONDS = 60.0
+LAST_BOOKMARK_SECONDS = 2.0  # before a watch ends
 LONGEST_SECONDS = 1_800
 # After so many events each watcher sends its changes before any continues.
 EVENTS_OF_TURN = 8
-_TRUE = ("true", "1", "t")
-_NUMBER = re.compile(r"[0-9]+")
 _OF_NAMESPACES = entity_id("Namespace", "")
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
@@ -45,37 +42,49 @@ HasListed = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The changes that a client wants, and from which event on; None for the present objects first."""
+    """The changes that a client wants.
+
+    They begin after event *after*, where it is None with the newest one. `has_initial`: the objects
+    that there are come first.
+    """
 
     read: Read
     after: int | None
+    has_initial: bool
     seconds: float
-    with_bookmarks: bool
-    with_end_of_initial: bool
 
     @classmethod
     def of(cls, read: Read) -> "Watch":
-        """The watch that a request asks for. Raises ApiError for what makes no sense."""
-        query = read.request.query_params
-        version = query.get("resourceVersion", "")
-        initial = query.get("sendInitialEvents", "").lower() in _TRUE
-        if version and not _NUMBER.fullmatch(version):
-            raise bad_request(f"invalid resource version {version!r}")
-        seconds = query.get("timeoutSeconds", "")
-        if seconds and not _NUMBER.fullmatch(seconds):
-            raise bad_request(f"invalid timeoutSeconds {seconds!r}")
-        return cls(
-            read,
-            None if initial or version in ("", "0") else int(version[:18]),
-            min(int(seconds[:9] or 0) or LONGEST_SECONDS, LONGEST_SECONDS),
-            query.get("allowWatchBookmarks", "").lower() in _TRUE,
-            initial,
-        )
+        """The watch that a request asks for."""
+        options = read.options
+        seconds = min(options.seconds or LONGEST_SECONDS, LONGEST_SECONDS)
+        after = None if options.has_initial else options.version or None
+        return cls(read, after, options.has_initial, seconds)
 
+    @property
+    def with_bookmarks(self) -> bool:
+        """Whether the client is told now and then how far it is, and where the first objects end."""
+        return self.read.options.with_bookmarks
 
-def is_watch(read: Read) -> bool:
-    """Whether a request for a list wants the changes afterwards, too."""
-    return read.request.query_params.get("watch", "").lower() in _TRUE
+    def bookmarks_at(self, ends: float) -> float:
+        """When the next bookmark is due, by the monotonic clock.
+
+        Upstream: cacher/cache_watcher.go, nextBookmarkTime().
+        """
+        due, last = time.monotonic() + BOOKMARK_SECONDS, ends - LAST_BOOKMARK_SECONDS
+        return min(due, last) if last > time.monotonic() else due
+
+    def bookmark(self, seq: int, annotations: dict[str, str] | None = None) -> bytes:
+        """What tells the client that it has all up to event *seq*."""
+        read, resource = self.read, self.read.target.resource
+        metadata: dict[str, Any] = {"resourceVersion": str(seq), "creationTimestamp": None}
+        if annotations:
+            metadata["annotations"] = annotations
+        one = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        if read.form.is_table:
+            row = {"cells": [], "object": {**one, "kind": "PartialObjectMetadata"}}
+            one = {**read.rows(0).head(str(seq)), "columnDefinitions": None, "rows": [row]}
+        return line_of("BOOKMARK", one)
 
 
 class Watcher:
@@ -111,7 +120,7 @@ class Watcher:
             yield b""  # the client learns at once that the watch has begun
         await has_listed()
         await feed.ready.wait()
-        bookmark_at = time.monotonic() + BOOKMARK_SECONDS
+        bookmark_at = watch.bookmarks_at(ends)
         while not feed.is_gone:
             change = feed.change
             async for changes in feed.after(self._cursor):
@@ -126,34 +135,34 @@ class Watcher:
             if time.monotonic() >= ends or not await may_watch():
                 return
             if time.monotonic() >= bookmark_at:
-                bookmark_at = time.monotonic() + BOOKMARK_SECONDS
+                bookmark_at = watch.bookmarks_at(ends)
                 if watch.with_bookmarks:
-                    yield self._bookmark(self._cursor)
+                    yield watch.bookmark(self._cursor)
 
     async def of_past(self, instant: Instant) -> AsyncIterator[bytes]:
         """What there was at an instant of the past; nothing follows."""
-        if self._watch.after is None:
+        if self._watch.has_initial:
             async for text in self._begin(instant):
                 yield text
         yield b""
         await asyncio.sleep(self._watch.seconds)
 
     async def _begin(self, instant: Instant) -> AsyncIterator[bytes]:
-        after = self._watch.after
+        watch, after = self._watch, self._watch.after
         self._began = instant.seq
         self._cursor = instant.seq if after is None else after
-        if after is not None and self._held is None:
+        if not watch.has_initial and self._held is None:
             return
         async for versions in self._there(instant):
             for version in versions:
                 manifest = self._watch.read.shown(version)
                 is_selected = self._selection.matches(manifest)
-                if after is None and is_selected:
+                if watch.has_initial and is_selected:
                     yield self._text("ADDED", manifest, instant.at)
                 if self._held is not None and self._had(version, after, is_selected):
                     self._held.add(_key(version.manifest))
-        if self._watch.with_end_of_initial:
-            yield self._bookmark(instant.seq, {INITIAL_EVENTS_END: "true"})
+        if watch.has_initial and watch.with_bookmarks:
+            yield watch.bookmark(instant.seq, {INITIAL_EVENTS_END: "true"})
 
     async def _there(self, instant: Instant) -> AsyncIterator[list[Version]]:
         """The objects that may be meant."""
@@ -270,24 +279,8 @@ class Watcher:
         if read.form.is_table:
             rows = read.rows(at)
             head = rows.head(manifest["metadata"]["resourceVersion"])
-            return _line(kind, {**head, "rows": [rows.row(manifest)]})
-        return _line(kind, read.item(at)(manifest))
-
-    def _bookmark(self, seq: int, annotations: dict[str, str] | None = None) -> bytes:
-        metadata: dict[str, Any] = {"resourceVersion": str(seq), "creationTimestamp": None}
-        if annotations:
-            metadata["annotations"] = annotations
-        one = {
-            "kind": self._resource.kind,
-            "apiVersion": self._resource.api_version,
-            "metadata": metadata,
-        }
-        read = self._watch.read
-        if read.form.is_table:
-            rows = read.rows(0)
-            row = {"cells": [], "object": {**one, "kind": "PartialObjectMetadata"}}
-            one = {**rows.head(str(seq)), "columnDefinitions": None, "rows": [row]}
-        return _line("BOOKMARK", one)
+            return line_of(kind, {**head, "rows": [rows.row(manifest)]})
+        return line_of(kind, read.item(at)(manifest))
 
 
 def _turns(meant: Sequence[Change], after: int) -> list[int]:
@@ -312,5 +305,6 @@ def _key(manifest: Manifest) -> str:
     return f"{namespace}/{metadata['name']}" if namespace else str(metadata["name"])
 
 
-def _line(kind: str, one: Manifest) -> bytes:
+def line_of(kind: str, one: Manifest) -> bytes:
+    """The text of a watch event."""
     return orjson.dumps({"type": kind, "object": one}) + b"\n"

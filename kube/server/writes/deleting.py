@@ -15,6 +15,7 @@ from engine.controllers.shared.deletion import (
 from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.server.answers import answered
+from kube.server.listing import Page
 from kube.server.objects import endpoints
 from kube.server.objects.instants import now
 from kube.server.objects.kubernetes_events import note_command
@@ -65,12 +66,14 @@ class Deleter:
         options = await DeleteOptions.of_request(self.objects.request, target)
         manifests: list[Manifest] = []
         async with now(self.objects.links, self.objects.run.pk) as instant:
-            async for versions in instant.objects(target.resource, target.namespace):
-                held = (version for version in versions if not version.is_implied)
-                each = (self.objects.shown(target.resource, version) for version in held)
-                manifests += [one for one in each if read.selection.matches(one)]
+            read.check_version(instant.seq)
+            page = Page(read, instant)
+            async for chosen in page.chosen():
+                held = (version for version, _ in chosen if not version.is_implied)
+                manifests += [self.objects.shown(target.resource, version) for version in held]
+            rest = await page.rest()
         head = {"kind": target.resource.list_kind, "apiVersion": target.resource.api_version}
-        content = {**head, "metadata": {}, "items": manifests}
+        content = {**head, "metadata": rest, "items": manifests}
         if options.is_trial:
             return answered(content)
         metadata = [one["metadata"] for one in manifests]

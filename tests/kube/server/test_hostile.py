@@ -91,6 +91,9 @@ async def sent(kube: Kube, request: Hostile) -> Answer:
     return await kube.ask(request.method, request.path, request.body, content_type=given, **headers)
 
 
+INITIAL = "sendInitialEvents=1&resourceVersionMatch=NotOlderThan"
+
+
 @override_settings(SOCKETS_PER_ACCOUNT=2)
 async def test_watches_that_are_dropped_leave_nothing(
     kube_of: Callable[..., Kube], driven: Run
@@ -100,9 +103,7 @@ async def test_watches_that_are_dropped_leave_nothing(
         await anext(events)
     before = len(asyncio.all_tasks())
     for _ in range(COUNT // 4):
-        query = draw.choice(
-            ("", "&resourceVersion=0", "&resourceVersion=5", "&sendInitialEvents=1")
-        )
+        query = draw.choice(("", "&resourceVersion=0", "&resourceVersion=5", f"&{INITIAL}"))
         async with kube.watching(f"{PODS}?watch=1{query}") as events:
             if draw.random() < 0.5:
                 await anext(events)
@@ -124,7 +125,7 @@ async def test_senseless_addresses_are_refused_in_words(kube: Kube) -> None:
         "/api/v1/pods?labelSelector=((",
         "/api/v1/pods?fieldSelector=spec.nonsense=1",
         "/api/v1/pods?watch=1&resourceVersion=x",
-        "/api/v1/pods?watch=1&timeoutSeconds=-1",
+        "/api/v1/pods?watch=1&timeoutSeconds=1s",
         "/api/v1/namespaces/default/pods/web/nonsense",
         "/api/v2/pods",
         "/apis/none/v1/nothing",
