@@ -6,7 +6,7 @@ Whatever goes wrong is answered with a Status object.
 """
 
 from asyncio import FIRST_COMPLETED, create_task, gather, wait
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from time import time
 from typing import Any
@@ -69,6 +69,8 @@ Scope = dict[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _READS = ("GET", "HEAD")
+# What /healthz looks at, by upstream's names: this process, and the database.
+_CHECKS = ("ping", "etcd")
 _YEAR = 365 * 24 * 3600  # seconds
 LIST_WAIT_SECONDS = 60.0  # for a place where lists are read
 
@@ -206,15 +208,14 @@ class Server:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
             )
-        # The past has the times of the run's clock.
-        shift = 0 if moment is not None else shift_of(run)
         hosts = await self._hosts.of(run.pk, target.resource)
-        read = Read.of(request, target, shift, run.ahead or 0, hides=hides, hosts=hosts)
+        ahead = run.ahead or 0
+        read = Read.of(request, target, shift_of(run), ahead, hides=hides, hosts=hosts)
         is_watched = target.is_collection and read.options.is_watch
         if moment is not None:
             seq, at = await event_at(run, moment)
             asker = _asker(visitor, request)
-            instant: Instant = Then(self._links, run.pk, seq, at, run.ahead or 0, asker)
+            instant: Instant = Then(self._links, run.pk, seq, at, ahead, asker)
             if is_watched:
                 return _stream(_watcher(read, Watch.of(read)).of_past(instant))
             if target.is_collection and (older := older_version(read, seq)) is not None:
@@ -293,11 +294,10 @@ class Server:
         match path:
             case "/version":
                 return answered(version_info(run.profile))
-            case "/readyz" if not address.instant and await _waits_for_worker(run):
-                text = f"[-]worker failed: run {run.pk} waits for a worker\n"
-                return PlainTextResponse(text, status_code=503)
             case "/healthz" | "/livez" | "/readyz":
-                return PlainTextResponse("ok")
+                needs_worker = path == "/readyz" and not address.instant
+                faults = await _faults(run) if needs_worker else {}
+                return _health(path.removeprefix("/"), request, faults)
             case "/openapi/v2" if openapi.wants_protobuf(accept):
                 return Response(openapi.v2_protobuf(), media_type=openapi.PROTOBUF)
             case "/openapi/v2":
@@ -337,8 +337,29 @@ def _schemas(path: str, request: Request, root: str) -> Response:
     return Response(text, headers=headers, media_type=JSON)
 
 
-async def _waits_for_worker(run: Run) -> bool:
-    return await database_sync_to_async(run_worker)(run) == leases.WAITING
+def _health(name: str, request: Request, faults: Mapping[str, str]) -> Response:
+    """Whether all is well, and with `verbose` each check. The run was found: its storage answers.
+
+    Upstream: apiserver/pkg/server/healthz/healthz.go, handleRootHealth().
+    """
+    query = request.query_params
+    excluded = query.getlist("exclude")
+    checked = [one for one in (*_CHECKS, *faults) if one not in excluded]
+    failed = [one for one in checked if one in faults]
+    if not failed and "verbose" not in query:
+        return PlainTextResponse("ok")
+    told = [
+        f"[-]{one} failed: {faults[one]}" if one in failed else f"[+]{one} ok" for one in checked
+    ]
+    told.append(f"{name} check {'failed' if failed else 'passed'}")
+    return PlainTextResponse("\n".join(told) + "\n", 503 if failed else 200)
+
+
+async def _faults(run: Run) -> dict[str, str]:
+    """What is missing for writes to be carried out, by the check that finds it."""
+    if await database_sync_to_async(run_worker)(run) == leases.WAITING:
+        return {"worker": f"run {run.pk} waits for a worker"}
+    return {}
 
 
 async def _read(read: Read, instant: Instant, run: Run) -> Response:

@@ -5,15 +5,9 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from kscope.runs.served.objects import rows_of
+from kscope.runs.served.objects import REMOVED, rows_of
 
 Link = psycopg.AsyncConnection[Any]
-# The objects that are gone, of the history of one run.
-REMOVED = (
-    "runs_runpart AS part JOIN runs_removedobject AS removed"
-    " ON removed.run_id = part.source AND removed.seq > part.after AND removed.seq <= part.upto"
-    " WHERE part.run_id = %s"
-)
 
 
 class Row(NamedTuple):

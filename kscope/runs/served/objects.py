@@ -14,6 +14,12 @@ from kscope.runs.app_registry import registry
 from kscope.runs.served.versions import Version
 
 BATCH = 200  # objects that are read at a time
+# The objects that are gone, of the history of one run.
+REMOVED: LiteralString = (
+    "runs_runpart AS part JOIN runs_removedobject AS removed"
+    " ON removed.run_id = part.source AND removed.seq > part.after AND removed.seq <= part.upto"
+    " WHERE part.run_id = %s"
+)
 # A run, a table, and a key in it.
 Place = tuple[int, str, str]
 Link = psycopg.AsyncConnection[Any]
@@ -152,12 +158,12 @@ def _number(table: str) -> bytes:
 
 
 async def removed_last(
-    link: Link, run_id: int, entities: Sequence[str]
+    link: Link, run_id: int, entities: Sequence[str], upto: int
 ) -> dict[str, tuple[int, str]]:
-    """For each of *entities* that was removed, the event that did it last, and the uid that it had."""
+    """For each of *entities* that was removed up to event *upto*, the last event that did, and its uid."""
     found = await link.execute(
         "SELECT DISTINCT ON (object) object, seq, coalesce(manifest #>> '{metadata,uid}', '')"
-        " FROM runs_removedobject WHERE run_id = %s AND object = ANY(%s) ORDER BY object, seq DESC",
-        [run_id, [*entities]],
+        f" FROM {REMOVED} AND object = ANY(%s) AND seq <= %s ORDER BY object, seq DESC",
+        [run_id, [*entities], upto],
     )
     return {entity: (seq, uid) for entity, seq, uid in await found.fetchall()}

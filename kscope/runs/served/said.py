@@ -7,8 +7,7 @@ import psycopg
 
 from engine.objects.kubernetes_events import Life, Said
 from kscope.runs.selectors import SEQS_BEFORE
-from kscope.runs.served.changes import REMOVED
-from kscope.runs.served.objects import rows_of
+from kscope.runs.served.objects import REMOVED, rows_of
 from kscope.runs.served.versions import Version
 
 Link = psycopg.AsyncConnection[Any]

@@ -187,8 +187,7 @@ class Now:
         return found
 
     async def _removals(self, kind: str, places: list[furniture.Place]) -> furniture.Removals:
-        entities = [furniture.entity_in(kind, place.name) for place in places]
-        return await removed_last(self.link, self.run_id, entities)
+        return await _removals(self.link, self.run_id, kind, places, self.seq)
 
     async def _endpoints(self, resource: Resource, namespace: str) -> list[Version]:
         held = [version async for batch in self._rows(resource, namespace) for version in batch]
@@ -214,6 +213,17 @@ class Now:
     ) -> AsyncIterator[list[Version]]:
         within = namespace if resource.namespaced else ""
         return objects_read(self.link, self.cursors, self.run_id, resource.kind, within, after)
+
+
+async def _removals(
+    link: "psycopg.AsyncConnection[Any]",
+    run_id: int,
+    kind: str,
+    places: Iterable[furniture.Place],
+    seq: int,
+) -> furniture.Removals:
+    entities = [furniture.entity_in(kind, place.name) for place in places]
+    return await removed_last(link, run_id, entities, seq)
 
 
 def _key_of(resource: Resource, namespace: str, name: str) -> str:
@@ -333,7 +343,9 @@ class Then:
             held = await self._all(NAMESPACES, "")
             places = [furniture.place_of(one) for one in held]
             there = [one for one in places if not namespace or one.name == namespace]
-            return furniture.furnished(resource.kind, versions, there)
+            async with self.links.link() as link:
+                removals = await _removals(link, self.run_id, resource.kind, there, self.seq)
+            return furniture.furnished(resource.kind, versions, there, removals)
         if resource.kind in endpoints.KINDS:
             parts = ((SERVICES, namespace), (PODS, namespace), (NODES, ""))
             made_of = [await self._all(*part) for part in parts]

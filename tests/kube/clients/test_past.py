@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -12,12 +13,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from engine.kernel.units import EPOCH
 from engine.objects.kinds import entity_id
 from kube.clusters import cluster
 from kube.defaults import defaulted
 from kube.kubeconfig import kubeconfig_text
 from kube.resources import Resource
 from kube.server.objects.furniture import is_named
+from kube.timestamps import shifted, timestamps_of
 from tests.kube.clients.http import Http
 from tests.kube.clients.informers import collections
 from tests.kube.clients.pages import shown_by_pages, shown_by_the_api
@@ -113,13 +116,21 @@ def without_addresses(one: dict[str, Any]) -> dict[str, Any]:
     return {**one, **left}
 
 
+def shift_of(http: Http) -> int:
+    """The seconds from the clock that pages show to that of clients, who saw the run begin at once."""
+    _, began = http.ask("GET", "/api/v1/namespaces/kube-public")
+    return int(
+        (datetime.fromisoformat(began["metadata"]["creationTimestamp"]) - EPOCH).total_seconds()
+    )
+
+
 def check_object(http: Http, past: Http, resource: Resource, one: dict[str, Any], seq: int) -> None:
     """The object is what the page of its manifest shows, conditions and all, with defaults."""
     metadata = one["metadata"]
     place = metadata.get("namespace", "")
     key = "/".join(filter(None, [place, metadata["name"]]))
     manifest = http.page.get(f"/objects/{entity_id(resource.kind, key)}/?seq={seq}")
-    shown = defaulted(resource, manifest)
+    shown = shifted(timestamps_of(resource), defaulted(resource, manifest), shift_of(http))
     shown["metadata"]["resourceVersion"] = metadata["resourceVersion"]
     # Pages do not show which client wrote which field.
     if "managedFields" in metadata:

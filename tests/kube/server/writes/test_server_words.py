@@ -141,3 +141,12 @@ async def test_a_job_shows_its_generated_selector(kube: Kube) -> None:
     assert labels == {**named, "controller-uid": uid, "job-name": "j"}
     assert job["spec"]["selector"]["matchLabels"] == {"batch.kubernetes.io/controller-uid": uid}
     assert (await kube.ask("PUT", f"{path}/j", {**job, "metadata": {"name": "j"}})).status == 200
+
+
+async def test_health_names_each_check_when_asked(kube: Kube) -> None:
+    for name in ("healthz", "livez", "readyz"):
+        assert (await kube.get(f"/{name}")).body == b"ok"
+        told = (await kube.get(f"/{name}?verbose=1")).body.decode()
+        assert told == f"[+]ping ok\n[+]etcd ok\n{name} check passed\n"
+    told = (await kube.get("/livez?verbose&exclude=etcd")).body.decode()
+    assert told == "[+]ping ok\nlivez check passed\n"
