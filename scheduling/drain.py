@@ -9,14 +9,16 @@ from engine.objects.objects import ApiObject, from_manifest
 from engine.objects.objects import Pod as ApiPod
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import OtherObject, Run
+from kscope.runs.services import rows_wait
 from scheduling.models import Node, Pod
 
 
 def drain_preview(run: Run, node: str) -> dict[str, Any]:
     """How many pods a drain of *node* evicts, how many stay, and which disruption budgets hold some.
 
-    Raises ApplicationError when the run has no such node now.
+    Raises ApplicationError when the run has no such node now; see also `rows_wait`.
     """
+    rows_wait(run.pk)
     if not Node.objects.filter(run_id=run.pk, key=node).exists():
         raise ApplicationError(
             gettext("node/{node} does not exist now").format(node=node), status=404

@@ -10,7 +10,7 @@ from psycopg.rows import TupleRow
 
 from engine.scheduler.cycle.attempt import SchedulingAttempt
 from engine.scheduler.cycle.score_columns import ScoreColumns
-from kscope.runs.drive.run_table import RunTable
+from kscope.runs.drive.tables.run_table import RunTable
 from scheduling.models import RecordedAttempt
 
 ATTEMPTS = RecordedAttempt._meta.db_table

@@ -40,6 +40,17 @@ def used() -> str:
     return f"(used_at IS NOT NULL AND used_at > {since} AND used_at < {until})"
 
 
+# Who has read rows of a run's objects most likely reads them again.
+READ_SECONDS = 15
+
+
+def read() -> str:
+    """The condition that somebody reads the rows of a run's objects, which are kept up to date then."""
+    since = f"clock_timestamp() - interval '{READ_SECONDS} seconds'"
+    until = f"clock_timestamp() + interval '{_CORRECTION_SECONDS} seconds'"
+    return f"(rows_asked_at IS NOT NULL AND rows_asked_at > {since} AND rows_asked_at < {until})"
+
+
 def _between(alias: str, least: int) -> str:
     until = f"{alias}.lease_until" if alias else "lease_until"
     return (

@@ -362,6 +362,18 @@ class Run(OwnedModel):
         blank=True,
         help_text=gettext_lazy("when a client of its Kubernetes API used it last"),
     )
+    rows_seq = models.BigIntegerField(
+        null=True,
+        blank=True,
+        help_text=gettext_lazy(
+            "event that the rows of its objects are as of; null for the newest one"
+        ),
+    )
+    rows_asked_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text=gettext_lazy("when somebody wanted to read the rows of its objects last"),
+    )
     until_pod = models.TextField(
         blank=True, help_text=gettext_lazy("entity id; it plays until this pod is bound or refused")
     )
@@ -494,6 +506,13 @@ class Run(OwnedModel):
         if self.used_at is None:
             return False
         return abs(timezone.now() - self.used_at).total_seconds() < settings.CLIENT_CLOCK_SECONDS
+
+    @property
+    def is_read(self) -> bool:
+        """Whether somebody reads the rows of its objects: see `leases.read`, for what was read."""
+        if self.rows_asked_at is None:
+            return False
+        return abs(timezone.now() - self.rows_asked_at).total_seconds() < leases.READ_SECONDS
 
     @property
     def clock(self) -> int:

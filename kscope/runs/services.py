@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any, TypedDict, Unpack
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max, ProtectedError, Q
+from django.db.models.functions import Now
 from django.utils.translation import gettext, ngettext
 
 from engine.cluster.commands import Command as EngineCommand
@@ -711,6 +713,50 @@ def run_has_worker(run_id: int) -> bool:
         cursor.execute(f"SELECT {leases.held()} FROM runs_run WHERE id = %s", [run_id])
         found = cursor.fetchone()
     return bool(found and found[0])
+
+
+def rows_ask(run_id: int) -> int | None:
+    """Have the rows of the objects of a run written as they are at its newest event, which is returned.
+
+    None where they are, or the run is gone. Raises ApplicationError where no worker can write them.
+    """
+    found = Run.objects.filter(pk=run_id, rows_seq__isnull=False)
+    run = found.only("head_seq", "status", "differs_from", "differs_for").first()
+    if run is None:
+        return None
+    if run.status == Run.Status.FAILED or run.cannot_continue_after is not None:
+        raise rows_refusal(run_id)
+    # Of many readers one says it.
+    a_moment_ago = Now() - timedelta(seconds=1)
+    found.exclude(rows_asked_at__gt=a_moment_ago).update(rows_asked_at=Now())
+    _wake_for_command(run_id)
+    return run.head_seq
+
+
+def rows_refusal(run_id: int) -> ApplicationError:
+    """Why the rows of the objects of a run cannot be read as those of its newest event."""
+    run = Run.objects.get(pk=run_id)
+    words = gettext(
+        "The objects of run {run} are kept as of event {seq}; no worker has brought them to event "
+        "{head} so far."
+    )
+    text = words.format(run=run_id, seq=max(run.rows_seq or 0, 0), head=run.head_seq)
+    return ApplicationError(text, status=503, retry_after=1)
+
+
+def rows_wait(run_id: int, *, seconds: float = ANSWER_SECONDS) -> None:
+    """Until the rows of the objects are as of the event that is the newest now, or of a later one.
+
+    Raises ApplicationError where no worker writes them.
+    """
+    head = rows_ask(run_id)
+    if head is None:
+        return
+    behind = Run.objects.filter(pk=run_id, rows_seq__lt=head)
+    for _ in moments(seconds):
+        if not behind.exists():
+            return
+    raise rows_refusal(run_id)
 
 
 def _named(manifest: dict[str, Any]) -> str:

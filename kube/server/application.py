@@ -25,6 +25,7 @@ from kscope.runs.capacity.requests_at_once import request_key
 from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_worker
 from kscope.runs.served.changes import time_of
+from kscope.runs.served.fresh_rows import rows_awaited
 from kscope.runs.served.links import DATABASE_ERRORS, SnapshotLinks
 from kscope.runs.served.runs import Run
 from kscope.runs.served.scripts import scripts_of_run
@@ -185,6 +186,8 @@ class Server:
             return fixed
         if target is None:
             raise no_such_path()
+        if run.rows_seq is not None:
+            await rows_awaited(self._short_links, run.pk)
         if reviews.is_review(target):
             # Every reader of the run may ask.
             request.scope[MOST] = SHORT_BYTES

@@ -46,14 +46,18 @@ def _view_differences(run: Run, cluster: Cluster) -> Iterator[str]:
 
 
 def _row_differences(run: Run, cluster: Cluster) -> Iterator[str]:
-    """The admin and the APIs show rows of objects."""
-    store = cluster.store
+    """The admin and the APIs show rows of objects. Those that are to be written again may be older."""
+    store, behind = cluster.store, run.rows_seq
     stored = {obj.id: _as_json(obj.raw) for kind in store.kinds() for obj in store.objects(kind)}
     kept = {
         row.entity: row.manifest
         for model in registry.tables
         for row in model.objects.filter(run_id=run.pk)
     }
+    if behind is not None:
+        events_of = store.record.events_of
+        stored = {each: one for each, one in stored.items() if events_of(each).newest <= behind}
+        kept = {each: one for each, one in kept.items() if each in stored}
     yield from _differences(kept, stored)
 
 

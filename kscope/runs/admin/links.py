@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 
 from kscope.runs.app_registry import registry
-from kscope.runs.models import Command, EventRecord
+from kscope.runs.models import Command, EventRecord, Run
 
 # So many events are shown behind that of a command.
 _FOLLOWING: Final = 50
@@ -28,6 +28,17 @@ def seconds(nanoseconds: int | None) -> str:
     if nanoseconds is None:
         return ""
     return gettext("{seconds} s").format(seconds=f"{nanoseconds / 1e9:.3f}")
+
+
+def as_of_words(run: Run) -> str:
+    """Of which event the rows of a run's objects are, where that is not its newest; else ""."""
+    if run.rows_seq is None:
+        return ""
+    words = gettext(
+        "The objects of {run} are shown as of event {seq}; the run is at event {head}. They follow "
+        "when it pauses, and while somebody reads them."
+    )
+    return words.format(run=run, seq=max(run.rows_seq, 0), head=run.head_seq)
 
 
 def is_number(text: str) -> bool:

@@ -1,6 +1,7 @@
 """The admin of a run's objects: what people do with them there gives the engine commands."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -17,12 +18,24 @@ from django.utils.translation import gettext, gettext_lazy
 
 from kscope.runs.admin.adding import added
 from kscope.runs.admin.fault_actions import FaultAction
-from kscope.runs.admin.links import commands_of, event_address, events_of
+from kscope.runs.admin.links import (
+    as_of_words,
+    commands_of,
+    event_address,
+    events_of,
+    is_number,
+)
 from kscope.runs.admin.list_actions import DELETE, ListAction, carried_out
 from kscope.runs.admin.manifest_forms import Differing, ManifestForm
 from kscope.runs.admin.outcomes import is_no_success, submit_one
-from kscope.runs.models import Command, OtherObject, ProjectedObject
+from kscope.runs.errors import ApplicationError
+from kscope.runs.models import Command, OtherObject, ProjectedObject, Run
+from kscope.runs.services import rows_wait
 
+# So long a form waits for the newest version of its object.
+ROWS_SECONDS: Final = 2.0
+# Of so many runs the list of all objects says how far their rows are.
+_MOST_TOLD: Final = 5
 _FORM_TEMPLATE: Final = "admin/runs/object_form.html"
 
 
@@ -90,7 +103,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         """The form of one object; a POST becomes a command and says what came of it."""
-        instance = self.get_object(request, object_id or "")
+        instance = self._newest(request, object_id)
         if instance is None:
             return self._not_found(request, object_id or "")
         form = self.form_class(request.POST or None, instance=instance)
@@ -103,7 +116,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             is_refused = wanted is not None and is_no_success(command)
             if not is_refused:
                 return HttpResponseRedirect(self._after(request, instance))
-            newer = self.get_object(request, object_id or "")
+            newer = self._newest(request, object_id)
             differing = [] if newer is None else form.show_beside(newer)
         context = {
             **self.admin_site.each_context(request),
@@ -113,6 +126,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
             "original": instance,
             "form": form,
             "run": instance.run,
+            "as_of": as_of_words(instance.run),
             "board_url": f"/runs/{instance.run_id}/",
             "commands_url": commands_of(instance.run_id, instance.entity),
             "events_url": events_of(instance.run_id, instance.entity),
@@ -127,6 +141,25 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         }
         status = 409 if is_refused else 200
         return TemplateResponse(request, _FORM_TEMPLATE, context, status=status)
+
+    def _newest(self, request: HttpRequest, object_id: str | None) -> Any:
+        """The object as its run has it, or as of an earlier event where no worker says more soon."""
+        found = self.get_object(request, object_id or "")
+        if found is None or found.run.rows_seq is None:
+            return found
+        with suppress(ApplicationError):
+            rows_wait(found.run_id, seconds=ROWS_SECONDS)
+        return self.get_object(request, object_id or "")
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The list; where rows are those of an earlier event than their run is at, it says so."""
+        behind = Run.objects.filter(rows_seq__isnull=False).order_by("-pk")
+        of = request.GET.get("run__id__exact", "")
+        for run in behind.filter(pk=of) if is_number(of) else behind[:_MOST_TOLD]:
+            messages.info(request, as_of_words(run))
+        return super().changelist_view(request, extra_context)
 
     def _not_found(self, request: HttpRequest, object_id: str) -> HttpResponse:
         # Django's own answer, which the stubs leave out because its name is private.

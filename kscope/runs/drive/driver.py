@@ -35,13 +35,14 @@ from kscope.runs.drive.forks import (
     GoalReplay,
     follows_another_engine,
     own_slice,
-    parting_seq,
+    parent_check,
+    replay_advance,
     replay_to_goal,
 )
 from kscope.runs.drive.garbage import Memory
 from kscope.runs.drive.keeper import Build
 from kscope.runs.drive.memory import BudgetGuard
-from kscope.runs.drive.replay import Diverged, RecordedOtherwise
+from kscope.runs.drive.tables.unwritten import Unwritten
 from kscope.runs.models import Run
 from kscope.runs.nudges import publish_head
 
@@ -116,6 +117,7 @@ def wanted_of(run: Run) -> slices.Controls:
         **run.budget.to_dict(),
         duration=run.duration,
         is_used=run.is_used,
+        reads_rows=run.is_read,
     )
 
 
@@ -140,6 +142,8 @@ class Driver:
         self._engine: Cluster | None = None
         self._memory = Memory(lambda: host.memory_of_others(run_id))
         self._writing: Future[slices.Controls] | None = None
+        self.unwritten = Unwritten()
+        """The objects whose rows are still to be written."""
 
     def turns(self) -> Turns[str]:
         """Everything, until nothing was wanted for a while; why it ends, in a word.
@@ -150,6 +154,8 @@ class Driver:
         if not self._is_started:
             yield from self._commit()
         end = yield from self._drive()
+        if self.unwritten.are_few:
+            yield from self._commit(writes_rows=True)
         yield from self._written()
         return end
 
@@ -197,6 +203,7 @@ class Driver:
                 raise EngineEnded(self.build.why_not)
         self._engine = yield from self._built(run)
         self.build = None
+        self.unwritten.begin(run, self._engine)
         self._unexpected = self.engine.unexpected
         self._pace: Pace | None = None
         self._is_started = run.is_started
@@ -309,7 +316,7 @@ class Driver:
                 steps = yield from self._step()
             elif self.wanted.status == Run.Status.PLAYING:
                 decided = yield from self._stretch_to_decision()
-            elif not done:
+            elif not done and not self._rows_are_due():
                 return False
         if self.engine.failure:
             yield from self._commit(done, steps)
@@ -322,11 +329,16 @@ class Driver:
         quiet = self._time.stands or time.monotonic() - self._committed < max(
             self._host.quiet_seconds, self._time.quiet_seconds
         )
-        has_news = self.engine.seq > self._head.seq
+        has_news = self.engine.seq > self._head.seq or self._rows_are_due()
         if not (done or steps or at_end or decided or stop or has_news or not quiet):
             return True
         yield from self._commit(done, steps, at_end=at_end, at_decision=decided, stop=stop)
         return True
+
+    def _rows_are_due(self, *, waits: bool = False) -> bool:
+        """Whether rows of objects are to be written; somebody *waits* for what is being committed."""
+        rests = (waits or self.wanted.status != Run.Status.PLAYING) and self._goal_replay is None
+        return self.unwritten.is_due(rests or self.wanted.reads_rows or not self._is_started)
 
     @property
     def _time(self) -> "Time":
@@ -337,14 +349,18 @@ class Driver:
         done: list[slices.Done] = []
         stint = Stint()
         while not replay.is_over(self.engine):
-            self._advance_replay(replay)
+            replay_advance(
+                replay, self.engine, self.run_id if self._follows_another_engine else None
+            )
             due = replay.take_commands(self.engine)
             done += [self._commands.apply(self.engine, one.pk, one.object, one.body) for one in due]
             if self.engine.budget_stop or not (yield from stint.pause()):
                 break
         over = replay.is_over(self.engine)
         if over and self._follows_another_engine:
-            yield from self._check_parent(done)
+            yield from self._commit(done)
+            yield from self._written()
+            parent_check(self.run_id)
             done = []
         stop = None if over else self._budget.stop(self.wanted.budget)
         yield from self._commit(done, at_goal=over, stop=stop)
@@ -355,24 +371,6 @@ class Driver:
             self._pace = None
             cluster_prepare(self.engine, self.run_id)
             publish_head(self.run_id, self.engine.seq)
-
-    def _advance_replay(self, replay: GoalReplay) -> None:
-        try:
-            replay.advance(self.engine)
-        except Diverged as problem:
-            if not self._follows_another_engine:
-                raise
-            fork = Run.objects.get(pk=self.run_id)
-            raise RecordedOtherwise(fork, self.engine.seq + 1) from problem
-
-    def _check_parent(self, done: list[slices.Done]) -> Turns[None]:
-        """Raises RecordedOtherwise if the replay differs from the history of the parent."""
-        yield from self._commit(done)
-        yield from self._written()
-        fork = Run.objects.get(pk=self.run_id)
-        parted = parting_seq(fork)
-        if parted is not None:
-            raise RecordedOtherwise(fork, parted)
 
     def _step(self) -> Turns[int]:
         """Advance to the next event, or the end of the next cycle; if there is none, to the end."""
@@ -435,6 +433,7 @@ class Driver:
         at_goal: bool = False,
         at_decision: bool = False,
         stop: Stop | None = None,
+        writes_rows: bool = False,
     ) -> Turns[None]:
         engine = self.engine
         bind(seq=engine.seq)
@@ -446,11 +445,15 @@ class Driver:
         piece = engine.take()
         if self._goal_replay is not None:
             at_goal = self._goal_replay.hear(piece.rows, at_goal=at_goal)
+        waits = bool(done or steps or at_end or at_decision or stop)
+        self.unwritten.add(piece)
+        writes_rows |= bool(at_goal or stop or engine.failure) or self._rows_are_due(waits=waits)
+        objects = self.unwritten.take() if writes_rows else {}
         count = self._commands.count
         head = _head_of(engine, count, self._budget.memory.used)
         before, self._head = self._head, head
         commit = slices.Commit(
-            packed=slices.slice_packed(own_slice(self.run_id, piece, self._borrowed)),
+            packed=slices.slice_packed(own_slice(self.run_id, piece, self._borrowed), objects),
             head=head,
             before=before,
             done=done or (),
@@ -462,10 +465,11 @@ class Driver:
             at_decision=at_decision,
             stop=stop,
             saved=self._checkpoints.take(engine, count, self._alive, at_end=at_end),
+            rows="newest" if writes_rows else "behind" if self.unwritten else "as before",
         )
         self._writing = self._host.write(self.run_id, self.epoch, commit)
         self._committed = self.writing_since = self.renewed_at = time.monotonic()
-        waits = done or steps or at_end or at_decision or stop
+        self._is_started = True
         if waits or self.wanted.status != Run.Status.PLAYING:
             yield from self._written()
 
@@ -540,6 +544,16 @@ class Time:
     def quiet_seconds(self) -> float:
         """How often time alone is worth a commit, at most."""
         return PASSING_SECONDS if self.engine.next_at is None else 0.0
+
+
+def rows_of_broken(driver: Driver) -> Turns[None]:
+    """Have the rows of objects say what is on record of a run whose engine has broken since."""
+    if not driver.unwritten:
+        return
+    packed = slices.Packed([], slices.projections_of(driver.unwritten.take()), [], [])
+    commit = slices.Commit(packed=packed, head=driver._head, before=driver._head, rows="newest")
+    driver._writing = driver._host.write(driver.run_id, driver.epoch, commit)
+    yield from driver.settled()
 
 
 def engine_at_head(driver: Driver) -> Cluster | None:

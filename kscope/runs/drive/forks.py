@@ -274,6 +274,28 @@ def follows_another_engine(fork: Run) -> bool:
     return fork.goal_at is not None and fork.goal_seq is not None and parents.exists()
 
 
+def replay_advance(replay: GoalReplay, engine: Cluster, of_another_engine: int | None) -> None:
+    """Run a few callbacks of a replay. Raises Diverged.
+
+    Raises RecordedOtherwise for a fork, *of_another_engine*, of what another engine recorded.
+    """
+    try:
+        replay.advance(engine)
+    except Diverged as problem:
+        if of_another_engine is None:
+            raise
+        fork = Run.objects.get(pk=of_another_engine)
+        raise RecordedOtherwise(fork, engine.seq + 1) from problem
+
+
+def parent_check(fork_id: int) -> None:
+    """Raises RecordedOtherwise if what is on record of a fork differs from its parent's history."""
+    fork = Run.objects.get(pk=fork_id)
+    parted = parting_seq(fork)
+    if parted is not None:
+        raise RecordedOtherwise(fork, parted)
+
+
 def parting_seq(fork: Run) -> int | None:
     """The first event of *fork* that is not its parent's, of those up to where it was made."""
     with connection.cursor() as cursor:

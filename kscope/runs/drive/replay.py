@@ -30,7 +30,7 @@ from kscope.runs.drive.beginning.clusters import (
     cluster_prepare,
 )
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
-from kscope.runs.drive.run_table import Row
+from kscope.runs.drive.tables.run_table import Row
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run
 

@@ -1,11 +1,12 @@
 """What a worker writes to the database: its lease, and each slice of a run in one transaction."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
+from typing import Literal
 
 import orjson
 import psycopg
@@ -29,7 +30,8 @@ from engine.scheduler.cycle.attempt import SchedulingAttempt
 from kscope.runs import leases, measures
 from kscope.runs.app_registry import registry
 from kscope.runs.drive.checkpoints import Saved, saved_insert
-from kscope.runs.drive.run_table import FEW_ROWS, Row, RunTable, records
+from kscope.runs.drive.tables.run_table import FEW_ROWS, Row, RunTable, records
+from kscope.runs.drive.tables.unwritten import Objects
 from kscope.runs.languages.kept import sentence_kept
 from kscope.runs.models import RemovedObject, Run
 from kscope.runs.nudges import Outcome
@@ -110,6 +112,8 @@ class Controls:
     # What its scenario or its maker names, in virtual ns; and whether clients use the run.
     duration: int | None = None
     is_used: bool = False
+    # Somebody reads the rows of its objects.
+    reads_rows: bool = False
 
     @property
     def budget(self) -> Budget:
@@ -129,7 +133,7 @@ CONTROLS = (
     " (trial->>'at')::bigint, (trial->>'by')::bigint, trial->>'node',"
     " stopped_by,"
     " budget_events, budget_objects, budget_time, budget_memory,"
-    f" duration, {leases.used()}"
+    f" duration, {leases.used()}, {leases.read()}"
 )
 
 _REMOVALS = RunTable(
@@ -147,6 +151,8 @@ _MOVE_HEAD = (
     " lease_until = clock_timestamp() + %(lease)s::interval,"
     " head_seq = %(seq)s, head_at = %(at)s, head_steps = %(steps)s, head_commands = %(commands)s,"
     " head_digest = %(digest)s, next_at = %(next_at)s, head_objects = %(objects)s,"
+    " rows_seq = CASE %(rows)s::text WHEN 'newest' THEN NULL"
+    "  WHEN 'behind' THEN coalesce(rows_seq, head_seq) ELSE rows_seq END,"
     " memory_used = CASE WHEN %(memory)s > 0 THEN %(memory)s ELSE memory_used END,"
     " is_started = true, building = NULL, driver_deaths = 0, engine_digest = %(engine)s, differs_from = NULL, differs_for = '',"
     " goal_at = CASE WHEN %(at_goal)s THEN NULL ELSE goal_at END,"
@@ -209,21 +215,31 @@ class Packed:
         return max(len(self.rows), len(self.removals), len(self.attempts), *objects)
 
 
-def slice_packed(piece: Slice) -> Packed:
-    """*piece* with its objects sorted into tables and encoded."""
-    by_table: dict[str, dict[str, tuple[Manifest | None, Written]]] = {}
-    for entity, manifest in piece.touched.items():
-        model, key = registry.place_of(entity)
-        by_table.setdefault(model._meta.db_table, {})[key] = manifest, piece.written[entity]
-    projections = [_projection(table, objects) for table, objects in by_table.items()]
+def slice_packed(piece: Slice, objects: Objects | None = None) -> Packed:
+    """*piece* encoded, with *objects* sorted into tables: those whose rows are written with it.
+
+    Without any named they are those that it touched.
+    """
+    if objects is None:
+        objects = {each: (one, piece.written[each]) for each, one in piece.touched.items()}
     removals = [
         (one.seq, one.created, one.entity, orjson.dumps(one.manifest).decode())
         for one in piece.removals
     ]
-    return Packed([tuple(row) for row in piece.rows], projections, removals, piece.attempts)
+    rows: list[Row] = [tuple(row) for row in piece.rows]
+    return Packed(rows, projections_of(objects), removals, piece.attempts)
 
 
-def _projection(table: str, objects: dict[str, tuple[Manifest | None, Written]]) -> Projection:
+def projections_of(objects: Objects) -> list[Projection]:
+    """*objects* sorted into tables and encoded."""
+    by_table: dict[str, dict[str, tuple[Manifest | None, Written]]] = {}
+    for entity, written in objects.items():
+        model, key = registry.place_of(entity)
+        by_table.setdefault(model._meta.db_table, {})[key] = written
+    return [_projection(table, of_table) for table, of_table in by_table.items()]
+
+
+def _projection(table: str, objects: Mapping[str, tuple[Manifest | None, Written]]) -> Projection:
     kept = [
         (key, written.created, written.newest)
         for key, (manifest, written) in objects.items()
@@ -260,6 +276,8 @@ class Commit:
     # The part of the budget that is used up; the run pauses.
     stop: Stop | None = None
     saved: Saved | None = None
+    # How the rows of objects stand once it is written: as of its head, or behind that.
+    rows: Literal["newest", "behind", "as before"] = "as before"
 
 
 def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
@@ -420,6 +438,7 @@ def _move_head(cursor: Cursor[TupleRow], run_id: int, epoch: int, commit: Commit
             "next_at": head.next_at,
             "objects": head.objects,
             "memory": head.memory,
+            "rows": commit.rows,
             "engine": fingerprint(),
             "at_goal": commit.at_goal,
             "forgets_pod": commit.at_decision or commit.at_end or stop is not None,
@@ -501,7 +520,7 @@ def run_needs_driver(cursor: CursorWrapper, run_ids: list[int] | None = None) ->
         f" AND {leases.free('r')}"
         " AND (r.differs_from IS NULL OR r.differs_for <> %s)"
         " AND (r.status = 'playing' OR r.steps_wanted > 0 OR NOT r.is_started"
-        "  OR r.goal_at IS NOT NULL OR EXISTS"
+        "  OR r.goal_at IS NOT NULL OR r.rows_seq IS NOT NULL OR EXISTS"
         "  (SELECT FROM runs_command c WHERE c.run_id = r.id AND c.status = 'pending'))"
         # A fork that uses up its budget before it begins takes no commands either.
         f" AND (r.goal_at IS NULL OR r.stopped_by = '') {only}"

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from django.db import DatabaseError
@@ -11,7 +11,21 @@ from kscope.runs.stream.stream_room import Links
 
 # What is raised where a question to the database fails.
 DATABASE_ERRORS = (psycopg.Error, DatabaseError, OSError)
-_HEAD = "SELECT head_seq, head_at, coalesce(ahead, 0) FROM runs_run WHERE id = %s"
+_HEAD = (
+    "SELECT head_seq, head_at, coalesce(ahead, 0), rows_seq IS NOT NULL FROM runs_run WHERE id = %s"
+)
+
+
+class HeadRow(NamedTuple):
+    """The newest event of a run, its virtual time, and how far clocks are ahead of that.
+
+    `is_past_rows`: the rows of its objects are those of an earlier event.
+    """
+
+    seq: int
+    at: int
+    ahead: int
+    is_past_rows: bool
 
 
 class SnapshotLinks(Links):
@@ -25,10 +39,7 @@ class SnapshotLinks(Links):
             yield link
 
 
-async def head_of(link: "psycopg.AsyncConnection[Any]", run_id: int) -> tuple[int, int, int] | None:
-    """The newest event of a run, its virtual time, and how far clocks are ahead of that.
-
-    None when the run is gone.
-    """
-    found = await link.execute(_HEAD, [run_id])
-    return await found.fetchone()
+async def head_of(link: "psycopg.AsyncConnection[Any]", run_id: int) -> HeadRow | None:
+    """Where a run stands. None when it is gone."""
+    row = await (await link.execute(_HEAD, [run_id])).fetchone()
+    return HeadRow(*row) if row else None

@@ -19,11 +19,17 @@ Link = psycopg.AsyncConnection[Any]
 _COLUMNS = (
     *("id", "owner_id", "visibility", "profile", "ahead", "status"),
     *("head_seq", "head_at", "used_at", "differs_from", "differs_for", "forked_at", "created"),
+    *("rows_seq", "rows_asked_at"),
 )
 _SELECT = (
     sql.SQL("SELECT {}, {} FROM runs_run WHERE id = ANY(%s)")
     .format(sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)), sql.SQL(SOURCES))
     .as_bytes()
+)
+
+_USE = (
+    "UPDATE runs_run SET used_at = clock_timestamp(), rows_asked_at = clock_timestamp()"
+    " WHERE id = %s"
 )
 
 
@@ -36,8 +42,8 @@ async def runs_read(
 
 
 async def run_use(link: Link, run_id: int) -> None:
-    """Note that a client uses the run: see `leases.used`."""
-    await link.execute("UPDATE runs_run SET used_at = clock_timestamp() WHERE id = %s", [run_id])
+    """Note that a client uses the run, and reads rows of its objects: see `leases.used`, `leases.read`."""
+    await link.execute(_USE, [run_id])
 
 
 def run_exists(run_id: int) -> bool:

@@ -20,6 +20,7 @@ from typing import Generic, TypeVar
 import psycopg
 from django.db import DatabaseError
 
+from kscope.runs.errors import ApplicationError
 from kscope.runs.stream.ending import end
 from kscope.runs.stream.stream_room import HeadNews
 
@@ -89,7 +90,7 @@ class Follower(ABC):
                 self.is_gone = True
                 self.tell()
                 return
-            except (psycopg.Error, DatabaseError, OSError) as problem:
+            except (psycopg.Error, DatabaseError, OSError, ApplicationError) as problem:
                 log.warning("%s of run %s: %s", self.subject, self.run_id, problem)
                 await asyncio.sleep(RETRY_SECONDS)
                 continue

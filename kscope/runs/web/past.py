@@ -25,6 +25,7 @@ from kscope.runs.drive.replay import engine_at_seq
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
+from kscope.runs.services import rows_wait
 
 STRETCHES = 3  # kept; each holds the objects of its cluster
 AHEAD = 1_000  # events noted down beyond the one asked for
@@ -175,7 +176,8 @@ def log_replayed(run_id: int, seq: int) -> ObjectLog:
 
 
 def object_now(run: Run, entity: str) -> Manifest | None:
-    """The newest manifest of *entity*, or None."""
+    """The newest manifest of *entity*, or None. Raises ApplicationError; see `rows_wait`."""
+    rows_wait(run.pk)
     model, key = registry.place_of(entity)
     rows = model.objects.filter(run_id=run.pk, key=key)
     return rows.values_list("manifest", flat=True).first()

@@ -27,6 +27,7 @@ from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_seq_at
 from kscope.runs.served.client_leases import lease_at, leases_in
+from kscope.runs.served.fresh_rows import rows_awaited
 from kscope.runs.served.links import SnapshotLinks, head_of
 from kscope.runs.served.objects import (
     Place,
@@ -232,18 +233,24 @@ def _key_of(resource: Resource, namespace: str, name: str) -> str:
 
 @asynccontextmanager
 async def now(links: SnapshotLinks, run_id: int) -> AsyncIterator[Now]:
-    """The run as it is. Raises ApiError when it is gone."""
-    held = AsyncExitStack()
-    try:
-        link = await held.enter_async_context(links.snapshot())
-        head = await head_of(link, run_id)
-        if head is None:
-            raise ApiError(404, "NotFound", f"there is no run {run_id}")
-        yield Now(link, run_id, *head, held)
-    finally:
-        # A client that leaves cancels each further wait, too, of which closing has some.
-        with CancelScope(shield=True):
-            await held.aclose()
+    """The run as it is. Raises ApiError when it is gone, and ApplicationError; see `rows_awaited`."""
+    is_given = False
+    while not is_given:
+        held = AsyncExitStack()
+        try:
+            link = await held.enter_async_context(links.snapshot())
+            head = await head_of(link, run_id)
+            if head is None:
+                raise ApiError(404, "NotFound", f"there is no run {run_id}")
+            if not head.is_past_rows:
+                is_given = True
+                yield Now(link, run_id, head.seq, head.at, head.ahead, held)
+        finally:
+            # A client that leaves cancels each further wait, too, of which closing has some.
+            with CancelScope(shield=True):
+                await held.aclose()
+        if not is_given:
+            await rows_awaited(links, run_id)
 
 
 class Newest:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 
 from kscope.runs.served.changes import time_of
+from kscope.runs.served.fresh_rows import rows_awaited
 from kscope.runs.served.links import SnapshotLinks, head_of
 from kscope.runs.stream.follower import Follower, Followers, RunGone
 from kscope.runs.stream.stream_room import HeadNews
@@ -59,9 +60,13 @@ class Feed(Follower):
             cursor = found.upto
 
     async def _read_range(self, after: int, upto: int) -> Changes:
-        async with self._links.snapshot() as link:
-            at = await time_of(link, self.run_id, upto)
-            return await changes.read(link, self.run_id, after=after, upto=upto, at=at)
+        while True:
+            async with self._links.snapshot() as link:
+                head = await head_of(link, self.run_id)
+                if head is None or not head.is_past_rows:
+                    at = await time_of(link, self.run_id, upto)
+                    return await changes.read(link, self.run_id, after=after, upto=upto, at=at)
+            await rows_awaited(self._links, self.run_id)
 
     async def look(self) -> bool:
         """See Follower."""
@@ -69,17 +74,21 @@ class Feed(Follower):
             head = await head_of(link, self.run_id)
             if head is None:
                 raise RunGone
-            seq, at, _ = head
+            seq, at = head.seq, head.at
             is_first = not self.ready.is_set()
+            is_behind = head.is_past_rows and seq > self.upto and not is_first
             if is_first or seq < self.upto:
                 # The database may have been set back to an earlier moment.
                 self._ranges.clear()
                 self._bytes, self.upto = 0, seq
-            while self.upto < seq:
+            while self.upto < seq and not is_behind:
                 upto = min(self.upto + MOST_EVENTS, seq)
                 found = await changes.read(link, self.run_id, after=self.upto, upto=upto, at=at)
                 self._keep(found)
             self.at = at
+        if is_behind:
+            await rows_awaited(self._links, self.run_id)
+            return True
         if is_first:
             self.ready.set()
         self.tell()

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from kscope.runs.drive import run_table
-from kscope.runs.drive.run_table import RunTable
+from kscope.runs.drive.tables import run_table
+from kscope.runs.drive.tables.run_table import RunTable
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

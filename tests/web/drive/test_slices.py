@@ -14,8 +14,8 @@ from engine.kernel.recorder import EventRow
 from kscope.runs.app_registry import registry
 from kscope.runs.drive import slices
 from kscope.runs.drive.checkpoints import Saved
-from kscope.runs.drive.run_table import FEW_ROWS
 from kscope.runs.drive.slices import Commit, Head, LostLease, slice_commit, slice_packed
+from kscope.runs.drive.tables.run_table import FEW_ROWS
 from kscope.runs.history.chunks import digest_of
 from kscope.runs.history.keyframes import Frozen
 from kscope.runs.models import Checkpoint, Run, RunEvent

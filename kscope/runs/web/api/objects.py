@@ -23,6 +23,7 @@ from kscope.runs.hidden_values import without_hidden
 from kscope.runs.manifest_edits import without_managers
 from kscope.runs.models import Run
 from kscope.runs.selectors import check_seq
+from kscope.runs.services import rows_wait
 from kscope.runs.web.answers import JSON, EngineAnswer, EngineView
 from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.document import IF_NONE_MATCH
@@ -84,6 +85,7 @@ class RunObjects(EngineView):
 
 def _rows(run: Run, prefix: str, page: Page) -> list[dict[str, Any]]:
     """The newest objects; in the order of their bytes, as those of the past are."""
+    rows_wait(run.pk)
     model, key = registry.place_of(prefix)
     before = prefix.removesuffix(key)
     rows = model.objects.filter(run_id=run.pk, key__startswith=key)

@@ -189,8 +189,10 @@ def _engine(run: Run, seq: int) -> Cluster:
 
 def _object_pieces(run: Run, asked: Wanted) -> Pieces:
     seq, done = asked.seq, 0
-    is_newest = seq is None or seq == run.head_seq
-    found = newest_manifests(run.pk) if is_newest else iter(_manifests_at(run.pk, seq or 0))
+    seq = run.head_seq if seq is None else seq
+    # Rows may be those of an earlier event, while the run plays.
+    has_rows = seq == run.head_seq and run.rows_seq is None
+    found = newest_manifests(run.pk) if has_rows else iter(_manifests_at(run.pk, seq))
     while part := [without_managers(each) for each in islice(found, _DOCUMENTS)]:
         done += len(part)
         yield done, documents(part if asked.sees_values else map(without_hidden, part))

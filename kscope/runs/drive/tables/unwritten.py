@@ -1,0 +1,77 @@
+"""The objects of a run whose rows do not say yet what its engine says of them.
+
+Rows of objects are for people and their tools: the admin, REST, the Kubernetes API. While a run plays
+and nobody reads them, they are not written with each slice. See docs/adr/0056.
+"""
+
+import time
+from collections.abc import Mapping
+
+from engine.api_server.store.write_record import Written
+from engine.cluster.cluster import Cluster, Slice
+from engine.objects.objects import Manifest
+from kscope.runs.drive.beginning.clusters import manifests_of
+from kscope.runs.models import RemovedObject, Run
+from kscope.runs.record.parts import in_history
+
+# So long a run that plays, and that nobody reads, leaves rows behind.
+MOST_SECONDS = 60.0
+# A driver that leaves does not wait for more.
+FEW = 2_000
+
+# By entity id: the manifest, or None for an object that is gone, and the events that wrote it.
+Objects = Mapping[str, tuple[Manifest | None, Written]]
+
+
+class Unwritten:
+    """What is to be written to the rows of one run, as of its newest slice."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, tuple[Manifest | None, Written]] = {}
+        self._since = time.monotonic()
+
+    def begin(self, run: Run, engine: Cluster) -> None:
+        """*engine* stands at the head of *run*, whose rows may be those of an earlier event."""
+        if run.rows_seq is not None:
+            self._objects |= _written_after(run, run.rows_seq, engine)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def add(self, piece: Slice) -> None:
+        """The objects that a slice touched."""
+        if not self._objects:
+            self._since = time.monotonic()
+        for entity, manifest in piece.touched.items():
+            self._objects[entity] = manifest, piece.written[entity]
+
+    def take(self) -> Objects:
+        """All of them: they are being written."""
+        taken, self._objects = self._objects, {}
+        return taken
+
+    @property
+    def are_few(self) -> bool:
+        """Whether there are some, and they are soon written."""
+        return 0 < len(self) <= FEW
+
+    def is_due(self, at_once: bool) -> bool:
+        """Whether they are to be written: *at_once*, or because they wait for long."""
+        waited = time.monotonic() - self._since
+        return bool(self._objects) and (at_once or waited > MOST_SECONDS)
+
+
+def _written_after(
+    run: Run, seq: int, engine: Cluster
+) -> dict[str, tuple[Manifest | None, Written]]:
+    """What was written, or removed, after event *seq*: an earlier driver left it behind."""
+    manifests, events_of = manifests_of(engine), engine.store.record.events_of
+    found: dict[str, tuple[Manifest | None, Written]] = {}
+    removed = RemovedObject.objects.filter(in_history(run.pk)).filter(seq__gt=seq)
+    for entity in removed.values_list("object", flat=True):
+        found[entity] = None, Written(0, 0)
+    for entity, manifest in manifests.items():
+        written = events_of(entity)
+        if written.newest > seq:
+            found[entity] = manifest, written
+    return found

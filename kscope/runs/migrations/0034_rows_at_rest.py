@@ -1,0 +1,27 @@
+"""The rows of a run's objects may be those of an earlier event than its newest one."""
+
+from django.db import migrations, models
+
+from kscope.database_format import raise_format
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('runs', '0031_clock_of_clients'),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name='run',
+            name='rows_seq',
+            field=models.BigIntegerField(blank=True, help_text='event that the rows of its objects are as of; null for the newest one', null=True),
+        ),
+        migrations.AddField(
+            model_name='run',
+            name='rows_asked_at',
+            field=models.DateTimeField(blank=True, help_text='when somebody wanted to read the rows of its objects last', null=True),
+        ),
+        # An older version takes every row for the newest.
+        raise_format(7),
+    ]
