@@ -18,8 +18,8 @@ Link = psycopg.AsyncConnection[Any]
 # The columns that are read of a run, in the order of the model; its number comes first.
 _COLUMNS = (
     *("id", "owner_id", "visibility", "profile", "ahead", "status"),
-    *("head_seq", "head_at", "used_at", "differs_from", "differs_for", "forked_at", "created"),
-    *("rows_seq", "rows_asked_at"),
+    *("head_seq", "head_at", "used_at", "rows_seq"),
+    *("differs_from", "differs_for", "forked_at", "created"),
 )
 _SELECT = (
     sql.SQL("SELECT {}, {} FROM runs_run WHERE id = ANY(%s)")

@@ -10,8 +10,11 @@ from pathlib import Path
 from django.db import connection
 
 from engine.kernel.stepwise import finished
+from engine.kernel.units import SECOND
+from kscope.runs.drive import slices
 from kscope.runs.drive.driver import Driver
 from kscope.runs.drive.hosting.loop import Loop
+from kscope.runs.models import Run
 from kscope.up.processes import Call, ForkedProcess, forked
 from tests.loaders import loader
 
@@ -33,6 +36,27 @@ def committed(driver: Driver) -> None:
     finished(driver._commit())
     assert driver._writing is not None
     driver._writing.result()
+
+
+@contextmanager
+def behind(run: Run) -> Iterator[Driver]:
+    """A driver that has written the first state, and then a slice without rows of objects."""
+    epoch = slices.lease_take(run.pk, "first")
+    assert epoch is not None
+    with begun(run.pk, epoch) as driver:
+        committed(driver)
+        driver.engine.advance(SECOND)
+        committed(driver)
+        yield driver
+    run.refresh_from_db()
+
+
+def left_behind(run: Run) -> Run:
+    """The run, whose driver has died before it wrote rows of objects."""
+    with behind(run):
+        pass
+    Run.objects.filter(pk=run.pk).update(lease_until=None)
+    return Run.objects.get(pk=run.pk)
 
 
 class Worker:
