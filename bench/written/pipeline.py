@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+import psutil
 from websockets.asyncio.client import connect
 
 from bench.servers import Servers, origin_of, servers, store_run
@@ -74,6 +75,7 @@ def bench(full: bool = False) -> list[Row]:
 
         watcher, cpu_s = _through_everything(stack, nodes, pods)
         copied, by_orm = _commits(nodes, COMMITTED)
+        never, at_rest, always = (_cost(nodes, COMMITTED, when) for when in WHEN)
         connections.close_all()
     seconds = max(watcher.last - watcher.first, MILLISECOND / SECOND)
     return [
@@ -95,12 +97,20 @@ def bench(full: bool = False) -> list[Row]:
             against="ORM bulk_create",
             note=f"with object rows and attempts; {copied.events / copied.slices:,.0f} events a slice",
         ),
+        Row(
+            name="CPU of an event for object rows, written at rest",
+            figure=at_rest - never,
+            unit="µs",
+            baseline=always - never,
+            against="written with each slice",
+            aim=(always - never) / 2,
+            at_least=False,
+            note=f"of this process and of its process of PostgreSQL; the rest of an event takes {never:.0f} µs",
+        ),
     ]
 
 
 def _through_everything(stack: Servers, nodes: int, pods: int) -> tuple[Watcher, float]:
-    import psutil
-
     from kscope.runs.models import Run
 
     run = store_run(synthetic(nodes, pods))
@@ -172,6 +182,61 @@ def _commits(nodes: int, pods: int) -> tuple[Written, Written]:
         copied.count(piece, engine_s, middle - began)
         by_orm.count(piece, engine_s, ended - middle)
     return copied, by_orm
+
+
+# When rows of objects are written.
+WHEN = ("never", "at rest", "with each slice")
+
+
+def _cost(nodes: int, pods: int, when: str) -> float:
+    """Microseconds of CPU to write an event after the first state; *when* rows of objects are, too."""
+    from django.db import connection
+
+    from engine.cluster.cluster import Cluster
+    from kscope.runs.drive.slices import Commit, Head, lease_take, slice_commit, slice_packed
+
+    scenario = synthetic(nodes, pods)
+    cluster, run = Cluster.create(scenario), store_run(scenario)
+    epoch = lease_take(run.pk, "bench")
+    assert epoch is not None
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        backend = psutil.Process(cursor.fetchone()[0])
+    cluster.take()
+    left: dict[str, Any] = {}
+    events, spent, number, is_over = 0, 0.0, 0, False
+    while not is_over:
+        due = cluster.next_at
+        number += 1
+        is_over = due is None or number == MOST_SLICES
+        if due is not None:
+            cluster.advance(due + STRETCH, max_steps=STEPS_PER_SLICE)
+        piece = cluster.take()
+        head = Head(
+            seq=cluster.seq,
+            at=cluster.now,
+            steps=cluster.steps,
+            commands=0,
+            digest=cluster.digest(),
+            next_at=cluster.next_at,
+        )
+        before = _cpu(backend)
+        left |= {each: (one, piece.written[each]) for each, one in piece.touched.items()}
+        is_written = when == "with each slice" or (is_over and when == "at rest")
+        packed = slice_packed(piece, left if is_written else {})
+        rows = "newest" if is_written else "behind"
+        slice_commit(run.pk, epoch, Commit(packed=packed, head=head, rows=rows))
+        if is_written:
+            left = {}
+        spent += _cpu(backend) - before
+        events += len(piece.rows)
+    return 1e6 * spent / events
+
+
+def _cpu(backend: psutil.Process) -> float:
+    """Seconds on the CPU, of this process and of that one."""
+    other = backend.cpu_times()
+    return time.process_time() + other.user + other.system
 
 
 def _write_by_orm(run: Any, piece: Any) -> None:
