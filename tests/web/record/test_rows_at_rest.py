@@ -160,7 +160,7 @@ def test_a_fork_has_rows_where_it_begins(driven: Run) -> None:
     assert agree(fork)
 
 
-def test_reader_of_a_playing_run_gets_what_is_newest(start: Start) -> None:
+def test_a_reader_gets_what_is_newest(start: Start) -> None:
     run = left_behind(start(play=True, speed="1"))
     with driving(run):
         web = object_now(run, "pod/default/web")
