@@ -15,6 +15,7 @@ from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.models import Command, Run, RunEvent
 from kscope.runs.nudges import Outcome
 from kscope.runs.selectors import run_state_at
+from scheduling.findings.record_checks import run_findings
 from scheduling.models import Node, Pod, SchedulingAttempt
 from tests.web.conftest import kept_scenario
 from tests.web.drive.workers import Worker, begun, committed
@@ -247,3 +248,5 @@ def test_killing_the_worker_twenty_times_changes_nothing() -> None:
         cluster.advance(due)
     cluster.take()
     assert run.head_digest == cluster.digest()
+    assert run_findings(run, cluster) == []
+    assert run.rows_seq is None
