@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from kscope.accounts.access import Visitor, visitor_of
 from kscope.runs.access import found_run, readable_scenarios
 from kscope.runs.errors import ApplicationError
-from kscope.runs.selectors import run_is_external
+from kscope.runs.selectors import controllers_left, run_is_external
 from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.queries import query, words
 from kscope.runs.web.rest import RestView
@@ -34,6 +34,7 @@ def connect(request: HttpRequest, run_id: int) -> HttpResponse:
         "run": run,
         "may_change": visitor.may_change(run),
         "is_external": run_is_external(run),
+        "controllers": controllers_left(run),
         "may_start": visitor.may_create and _may_read(visitor, run.scenario_id),
         "instant": instant,
         "server": origin + api_root(run.pk),

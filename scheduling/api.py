@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from engine.diagnosis.path.shorter import NAMES
 from engine.diagnosis.path.steps import FAMILIES
 from engine.diagnosis.why import KIND_OF
+from engine.input.header.external import EXTERNAL_CONTROLLERS
 from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
@@ -26,7 +27,12 @@ from kscope.runs.web.contract.queries import one_of, query, switch, whole, words
 from kscope.runs.web.rest import RestView
 from kscope.runs.web.shapes.open import CommandField
 from scheduling.drain import drain_preview
-from scheduling.findings.agreement import VERDICTS, agreement
+from scheduling.findings.agreement import (
+    VERDICTS,
+    WRITE_VERDICTS,
+    agreement,
+    writes_agreement,
+)
 from scheduling.models import SchedulingAttempt
 from scheduling.paths import pod_path
 from scheduling.selectors import (
@@ -36,7 +42,13 @@ from scheduling.selectors import (
     diagnosis_parts_by_id,
     evidence_kept,
 )
-from scheduling.shapes.attempts import Checks, Evidence, ListedAttempt, ShadowDecisionAnswer
+from scheduling.shapes.attempts import (
+    Checks,
+    Evidence,
+    ListedAttempt,
+    ShadowDecisionAnswer,
+    ShadowWriteAnswer,
+)
 from scheduling.shapes.triage import FirstLook as FirstLookAnswer
 from scheduling.shapes.triage import Triage
 from scheduling.shapes.why import Diagnosis
@@ -145,6 +157,51 @@ class ShadowDecisionList(RestView):
         )
         decisions, more = page.cut(found.decisions, lambda each: each.seq)
         items = [one.to_dict() for one in decisions]
+        return Response({"counts": found.counts, "items": items, "continue": more})
+
+
+_WRITE_COUNTS = type(
+    "WriteVerdictCounts",
+    (serializers.Serializer,),
+    {name: serializers.IntegerField() for name in WRITE_VERDICTS},
+)
+
+
+class ShadowWriteList(RestView):
+    """How the writes of a client in the place of controllers compare with the simulation's."""
+
+    @extend_schema(
+        operation_id="runs_shadow_writes_list",
+        parameters=[
+            query(
+                "WriteQuery",
+                {
+                    "verdict": one_of(WRITE_VERDICTS),
+                    "controller": one_of(EXTERNAL_CONTROLLERS),
+                    "seq": whole("only writes recorded up to this event"),
+                    **paged(MOST_DECISIONS, USUAL_DECISIONS),
+                },
+            ),
+        ],
+        responses=page_schema(
+            answer_class(ShadowWriteAnswer),
+            "ShadowWritePage",
+            counts=_WRITE_COUNTS(help_text="how many there are of each verdict"),
+        ),
+    )
+    def get(self, request: Request, run_id: int) -> Response:
+        """The writes, newest first, and how many there are of each verdict."""
+        run, page = found_run(request, run_id), page_of(self.asked, USUAL_DECISIONS)
+        found = writes_agreement(
+            run,
+            verdict=self.asked["verdict"] or "",
+            controller=self.asked["controller"] or "",
+            seq=self.asked["seq"],
+            before=page.after,
+            most=page.wanted,
+        )
+        writes, more = page.cut(found.writes, lambda each: each.seq)
+        items = [one.to_dict() for one in writes]
         return Response({"counts": found.counts, "items": items, "continue": more})
 
 

@@ -15,6 +15,11 @@ urlpatterns = [
         name="api-shadow-decisions",
     ),
     path(
+        "runs/<int:run_id>/shadow-writes/",
+        api.ShadowWriteList.as_view(),
+        name="api-shadow-writes",
+    ),
+    path(
         "runs/<int:run_id>/attempts/<int:attempt_id>/",
         api.AttemptDetail.as_view(),
         name="api-attempt",

@@ -7,7 +7,14 @@ from django.views.decorators.http import require_safe
 from engine.versions.registry import VERSIONS
 from engine.versions.shown.differences import rules
 from kscope.runs.access import found_run
-from scheduling.findings.agreement import SHOWN, VERDICTS, agreement
+from kscope.runs.selectors import controllers_left, run_is_external
+from scheduling.findings.agreement import (
+    SHOWN,
+    VERDICTS,
+    WRITE_VERDICTS,
+    agreement,
+    writes_agreement,
+)
 
 
 @require_safe
@@ -25,11 +32,16 @@ def versions(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def agreement_page(request: HttpRequest, run_id: int) -> HttpResponse:
-    """The decisions of an external scheduler beside those of the simulation, up to `?seq=`."""
+    """What clients decided and wrote beside the simulation's, up to `?seq=`."""
     run = found_run(request, run_id)
     verdict, pod = request.GET.get("verdict", ""), request.GET.get("pod", "").strip()
     seq = request.GET.get("seq", "")
     number = int(seq[:18]) if seq.isdecimal() else None
+    controller = request.GET.get("controller", "")
+    written = request.GET.get("written", "")
+    written = written if written in WRITE_VERDICTS else ""
+    writes = writes_agreement(run, verdict=written, controller=controller, seq=number)
+    left = controllers_left(run)
     context = {
         "run": run,
         "found": agreement(run, verdict=verdict, pod=pod, seq=number),
@@ -39,5 +51,11 @@ def agreement_page(request: HttpRequest, run_id: int) -> HttpResponse:
         "seq": number,
         "query": request.GET.urlencode(),
         "shown": SHOWN,
+        "writes": writes,
+        "written": written,
+        "write_verdicts": WRITE_VERDICTS,
+        "controller": controller,
+        "controllers": left,
+        "has_scheduler": run_is_external(run) or not left,
     }
     return render(request, "scheduling/agreement.html", context)

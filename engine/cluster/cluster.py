@@ -4,7 +4,7 @@
 pure function of (scenario, profile, seed, commands at their positions).
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,6 +19,8 @@ from engine.cluster.initial_objects import Created, InitialObjects
 from engine.cluster.known_fields import KnownFields
 from engine.cluster.rebuilding import ClusterComponents
 from engine.cluster.replicas import SchedulerReplicas, scheduler_replicas
+from engine.cluster.shadow.planner import Planner
+from engine.cluster.shadow.shadow_writes import ShadowWrites
 from engine.cluster.storage_actors import VolumeActors
 from engine.cluster.told_troubles import ToldTroubles
 from engine.controllers.actors import WorkloadActors
@@ -171,6 +173,7 @@ class Cluster:
             injector,
             self._known_fields,
             self._replicas,
+            self._shadow_writes(workload_context, scenario.external_controllers),
         )
         injector.silence(outside.silent_nodes(workload_rules.monitor_grace))
         components = ClusterComponents(self.volumes, self.workloads, self._replicas)
@@ -213,6 +216,13 @@ class Cluster:
         cluster = cls.__new__(cls)
         yield from cluster._begun(scenario, profile or DEFAULT.name, seed, tie_break)
         return cluster
+
+    def _shadow_writes(
+        self, context: ControllerContext, external: Sequence[str]
+    ) -> ShadowWrites | None:
+        """What judges the writes in the place of the *external* controllers; None without any."""
+        kinds = self.workloads.kinds_of(external)
+        return ShadowWrites(self.store, self.recorder, Planner(context, kinds)) if kinds else None
 
     # Schedulers
 

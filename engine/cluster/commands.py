@@ -17,6 +17,7 @@ from engine.api_server.store.watches import WatchEvent
 from engine.api_server.validation.report import LONGEST_ENTITY, text_fault
 from engine.cluster.faults import FaultInjector
 from engine.cluster.known_fields import KnownFields
+from engine.cluster.shadow.shadow_writes import ShadowWrites
 from engine.controllers.shared.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
 from engine.input.cleaning import clean, clean_command, without_nulls
 from engine.input.scenario import STEP_VERBS, Step, grace_fault
@@ -202,6 +203,7 @@ class CommandExecutor:
         "_fields",
         "_recorder",
         "_schedulers",
+        "_shadow_writes",
         "_store",
         "_successors",
         "_watched",
@@ -215,8 +217,11 @@ class CommandExecutor:
         faults: FaultInjector,
         fields: KnownFields,
         schedulers: Sequence[Replicas],
+        shadow_writes: ShadowWrites | None = None,
     ) -> None:
+        """*shadow_writes* judges what clients write in the place of controllers left to them."""
         self._store = store
+        self._shadow_writes = shadow_writes
         self._recorder = recorder
         self._admission = admission
         self._faults = faults
@@ -308,7 +313,13 @@ class CommandExecutor:
 
     def _create(self, command: Command, by: str) -> None:
         manifest = strategy.prepare_for_create(command.manifest or {}, command.permission)
-        self._create_new(self._admission.admit(_parsed(manifest, self._fields)), by)
+        wanted = _parsed(manifest, self._fields)
+        verdicts: list[Callable[[], None]] = []
+        if self._shadow_writes is not None and by == "command":
+            verdicts = self._shadow_writes.of_write(None, self._admission.completed(wanted))
+        self._create_new(self._admission.admit(wanted), by)
+        for verdict in verdicts:
+            verdict()
 
     def _create_new(self, wanted: ApiObject, by: str) -> None:
         """Create *wanted*. If another object has its uid, it gets a new one, as upstream."""
@@ -364,6 +375,8 @@ class CommandExecutor:
         patch = strategy.permitted(old.kind, patch, command.permission)
         new = self._updated(old, old.patched(patch), command.permission)
         comparisons = self._comparisons(old, new)
+        if self._shadow_writes is not None and by == "command":
+            comparisons += self._shadow_writes.of_write(old, new)
         self._store.update(new, by=by)
         for compare in comparisons:
             compare()
@@ -399,8 +412,13 @@ class CommandExecutor:
         return found if isinstance(found, StorageClass) else None
 
     def _delete(self, command: Command, by: str) -> None:
-        propagation = command.propagation or BACKGROUND
-        self._delete_one(self._find(command.object), command.grace_seconds, by, propagation)
+        propagation, old = command.propagation or BACKGROUND, self._find(command.object)
+        verdicts: list[Callable[[], None]] = []
+        if self._shadow_writes is not None and by == "command" and not old.deletion_timestamp:
+            verdicts = self._shadow_writes.of_write(old, None)
+        self._delete_one(old, command.grace_seconds, by, propagation)
+        for verdict in verdicts:
+            verdict()
 
     def _delete_one(
         self, old: ApiObject, grace: int | None, by: str, propagation: str = BACKGROUND

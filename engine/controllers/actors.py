@@ -111,6 +111,11 @@ class WorkloadActors:
         """Whether a controller writes as *author*."""
         return author in _ATTRIBUTES and getattr(self, _ATTRIBUTES[author]) is not None
 
+    def kinds_of(self, external: Iterable[str]) -> dict[str, type[Controller]]:
+        """The classes of these *external* controllers by their names, of those that there are."""
+        found = {name: getattr(self, _ATTRIBUTES[EXTERNAL[name]]) for name in external}
+        return {name: type(each) for name, each in found.items() if each is not None}
+
     def restart(self, authors: Sequence[str]) -> None:
         """Restart the controllers that write as *authors*, together in a new process."""
         context = self._context

@@ -48,6 +48,7 @@ def checked_choices(raw: Any) -> Choices:
         tie_break="name" if tie_break == "name" else "random",
         feature_gates=_gates(given),
         external_scheduler=given.get("external_scheduler") is True,
+        external_controllers=_controllers(given),
         configuration=None if configuration is None else mapping(configuration, "configuration"),
     )
 
@@ -123,6 +124,14 @@ def _gates(given: Manifest) -> dict[str, bool]:
         if not isinstance(value, bool):
             raise RunFileError(f"feature_gates.{name[:100]}: expected true or false")
     return gates
+
+
+def _controllers(given: Manifest) -> tuple[str, ...]:
+    report = Report()
+    found = parse_external(given.get("external_controllers"), ("external_controllers",), report)
+    if report.problems:
+        raise RunFileError(f"run.external_controllers: {report.problems[0][2]}")
+    return tuple(found)
 
 
 # -- the parts of a scenario -------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, cast
 
+from engine.input.header.external import left_together
 from engine.input.scenario import Scenario
 from engine.input.sources.runs import TYPE
 
@@ -35,12 +36,16 @@ class Choices:
     tie_break: TieBreak = "random"
     feature_gates: Mapping[str, bool] = field(default_factory=dict[str, bool])
     external_scheduler: bool = False
+    external_controllers: tuple[str, ...] = ()
     # Of the scheduler, in place of the scenario's; None for that one.
     configuration: Manifest | None = None
 
     def to_dict(self) -> Manifest:
         """The JSON form."""
-        return {**asdict(self), "feature_gates": dict(self.feature_gates)}
+        found = {**asdict(self), "feature_gates": dict(self.feature_gates)}
+        controllers = found.pop("external_controllers")
+        # Older versions do not know them; files of runs without them are for those, too.
+        return {**found, "external_controllers": [*controllers]} if controllers else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,9 @@ class RunFile:
             "feature_gates": dict(self.choices.feature_gates),
             "external_scheduler": self.choices.external_scheduler,
         }
+        if self.choices.external_controllers:
+            said = self.document.get("external_controllers") or ()
+            chosen["external_controllers"] = left_together(said, self.choices.external_controllers)
         if self.choices.configuration is not None:
             chosen["configuration"] = self.choices.configuration
         return Scenario.from_dict({**self.document, **chosen, "seed": self.choices.seed})

@@ -321,6 +321,13 @@ class Run(OwnedModel):
         default=False,
         help_text=gettext_lazy("a client of its Kubernetes API decides where pods go"),
     )
+    external_controllers = models.JSONField(
+        default=list,
+        blank=True,
+        help_text=gettext_lazy(
+            "controllers that a client of its Kubernetes API runs, beside the scenario's"
+        ),
+    )
     configuration = models.JSONField(
         null=True,
         blank=True,

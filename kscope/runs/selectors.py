@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from engine.cluster.source import fingerprint
+from engine.input.header.external import left_together
 from engine.kernel.view import State
 from kscope.runs import leases
 from kscope.runs.errors import ApplicationError
@@ -46,6 +47,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "profile": run.profile,
         "feature_gates": run.feature_gates,
         "external_scheduler": run.external_scheduler,
+        "external_controllers": run.external_controllers,
         "configured": run.configuration is not None,
         "seed": run.seed,
         "tie_break": run.tie_break,
@@ -110,7 +112,12 @@ def run_told(run: Run) -> dict[str, Any]:
     """
     told: dict[str, Any] = run.scenario.told
     chosen = {"profile": run.profile, "seed": run.seed, "feature_gates": run.feature_gates}
-    is_own = bool(run.external_scheduler or run.configuration or run.forked_seq is not None)
+    is_own = bool(
+        run.external_scheduler
+        or run.external_controllers
+        or run.configuration
+        or run.forked_seq is not None
+    )
     is_told = not (is_own or run.head_commands) and told.get("of") == chosen
     return {
         "select": told.get("select", ""),
@@ -148,6 +155,12 @@ def run_is_external(run: Run) -> bool:
     """Whether a client decides on pods of the run, as chosen for it or as its scenario says."""
     external = Scenario.objects.filter(header__schedulers__contains=[{"external": True}])
     return run.external_scheduler or external.filter(pk=run.scenario_id).exists()
+
+
+def controllers_left(run: Run) -> list[str]:
+    """The controllers that a client runs, as chosen for the run or as its scenario says."""
+    said: list[str] = run.scenario.header.get("external_controllers") or []
+    return left_together(said, run.external_controllers)
 
 
 def event_dict(event: RunEvent) -> dict[str, Any]:

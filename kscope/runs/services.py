@@ -14,6 +14,7 @@ from engine.cluster.commands import Command as EngineCommand
 from engine.input import scenario as sim_scenario
 from engine.input.budget import MOST, Budget
 from engine.input.cleaning import clean_command
+from engine.input.header.external import EXTERNAL_CONTROLLERS
 from engine.input.load_result import LoadedLesson, LoadResult
 from engine.input.scenario import duration_of
 from engine.kernel.errors import SimError
@@ -215,12 +216,14 @@ class RunOptions(TypedDict, total=False):
     feature_gates: Mapping[str, bool] | None
     # Leave the pods of default-scheduler, or else of the first, to a client of the Kubernetes API.
     external_scheduler: bool
+    # Leave these to one, beside those of the scenario; names of EXTERNAL_CONTROLLERS.
+    external_controllers: Sequence[str]
     # Of the scheduler, in place of the scenario's. None: that one.
     configuration: dict[str, Any] | None
     seed: int | None
     tie_break: str
     play: bool
-    # Without one 10×, or 1× where a scheduler outside of the run lives in the time of the wall.
+    # Without one 10×, or 1× where a client does a part of the work, in the time of the wall.
     speed: str
     is_of_lessons: bool
 
@@ -239,12 +242,14 @@ def run_create(
         gates = _gates_of(profile, document.get("feature_gates") or {})
     seed, tie_break = options.get("seed"), options.get("tie_break") or "random"
     external, play = options.get("external_scheduler", False), options.get("play", False)
+    controllers = [*options.get("external_controllers", ())]
     if seed is None:
         seed = int(document.get("seed") or 0)
     chosen: RunChoice = {
         "profile": profile,
         "feature_gates": dict(gates),
         "external_scheduler": external,
+        "external_controllers": controllers,
         "configuration": options.get("configuration"),
         "seed": seed,
         "tie_break": tie_break,
@@ -259,7 +264,8 @@ def run_create(
             ahead=run_ahead(scenario.instant),
             duration=duration_of(document),
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
-            speed=options.get("speed") or (Run.Speed.REAL if external else Run.Speed.TEN),
+            speed=options.get("speed")
+            or (Run.Speed.REAL if external or controllers else Run.Speed.TEN),
             owner_id=owner_id,
             is_of_lessons=options.get("is_of_lessons", False),
             **budget_columns(Budget.of(document)),
@@ -317,6 +323,7 @@ class RunChoice(TypedDict):
     profile: str
     feature_gates: dict[str, bool]
     external_scheduler: bool
+    external_controllers: list[str]
     configuration: dict[str, Any] | None
     seed: int
     tie_break: str
@@ -328,6 +335,13 @@ def _check_choice(document: dict[str, Any], chosen: RunChoice) -> None:
         raise ApplicationError(
             gettext("profile is {profile}; it must be one of {known}").format(
                 profile=repr(profile), known=", ".join(VERSIONS)
+            )
+        )
+    unknown = [name for name in chosen["external_controllers"] if name not in EXTERNAL_CONTROLLERS]
+    if unknown:
+        raise ApplicationError(
+            gettext("external_controllers: {name} is unknown; these are known: {known}").format(
+                name=repr(unknown[0]), known=", ".join(EXTERNAL_CONTROLLERS)
             )
         )
     if chosen["configuration"] is not None and document.get("schedulers"):
@@ -405,6 +419,7 @@ def run_fork(
         "profile": profile,
         "feature_gates": _gates_of(profile, parent.feature_gates) if gates is None else dict(gates),
         "external_scheduler": parent.external_scheduler,
+        "external_controllers": parent.external_controllers,
         "configuration": parent.configuration if configuration is None else configuration,
         "seed": parent.seed if seed is None else seed,
         "tie_break": options.get("tie_break") or parent.tie_break,

@@ -1,6 +1,6 @@
 """Scheduling attempts and their evidence: docs/evidence.md."""
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from kscope.runs.web.shapes.open import Detail
 
@@ -192,6 +192,41 @@ class ShadowDecisionAnswer(TypedDict):
     """seq of an earlier verdict on the same decision"""
     sampled: NotRequired[int]
     """how many nodes in a row the client seems to have tried"""
+
+
+class WrittenField(TypedDict):
+    """A field in which a client wrote something else than the simulation would have."""
+
+    field: str
+    written: NotRequired[Any]
+    """by the client; null where the field is not there. Absent where it may be secret"""
+    expected: NotRequired[Any]
+    """by the simulation"""
+
+
+class ShadowWriteAnswer(TypedDict):
+    """What a client wrote in the place of a controller, and what the simulation would have."""
+
+    seq: int
+    at: int
+    """virtual nanoseconds"""
+    object: str
+    """that was written: KIND/NAMESPACE/NAME"""
+    sentence: str
+    verdict: Literal["agrees", "differs", "stale"]
+    controller: str
+    """a name of external_controllers"""
+    of: str
+    """NAMESPACE/NAME of what the controller was at"""
+    verb: Literal["create", "update", "delete"]
+    fields: list[WrittenField]
+    """the first ten in which it differs"""
+    expected: list[str]
+    """the first ten writes of the simulation, where it would not have written this object"""
+    unseen: str | None
+    """the change that a client may not have seen yet, for a stale write"""
+    unseen_ms: int | None
+    """how long before the write that was, in virtual milliseconds"""
 
 
 class Checks(TypedDict):

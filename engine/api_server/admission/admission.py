@@ -110,6 +110,20 @@ class Admission:
         """From now on, objects come as they do to a cluster that runs."""
         self._is_open = True
 
+    def of_store(self, store: ObjectStore) -> "Admission":
+        """The same admission to another store."""
+        other = Admission(
+            store,
+            default_tolerations=self._default_tolerations,
+            taints_new_nodes=self._taints_new_nodes,
+            labels_namespaces=self._labels_namespaces,
+            rules=self.rules,
+            resources=self._resources,
+            outside=self._outside,
+        )
+        other._is_open = self._is_open
+        return other
+
     def admit(self, obj: ApiObject) -> ApiObject:
         """*obj* as it would be stored.
 
@@ -117,9 +131,9 @@ class Admission:
         that it names is unknown, or a LimitRange or a ResourceQuota does not allow it.
         """
         if not self._is_open:
-            return self._completed(obj)
+            return self.completed(obj)
         self._refuse_in_terminating_namespace(obj)
-        completed = self._completed(obj)
+        completed = self.completed(obj)
         self._limits.check(completed)
         # Quotas come last: what another rule refuses is not charged.
         self._quotas.charge(completed)
@@ -128,7 +142,7 @@ class Admission:
     def check(self, obj: ApiObject) -> None:
         """What `admit` raises for *obj*, which is not created: no quota is charged."""
         self._refuse_in_terminating_namespace(obj)
-        completed = self._completed(obj)
+        completed = self.completed(obj)
         self._limits.check(completed)
         self._quotas.check(completed)
 
@@ -139,7 +153,7 @@ class Admission:
         """
         self._quotas.charge(obj)
 
-    def _completed(self, obj: ApiObject) -> ApiObject:
+    def completed(self, obj: ApiObject) -> ApiObject:
         """*obj* with all that admission fills in."""
         if isinstance(obj, Pod):
             return self._admit_pod(obj)

@@ -72,6 +72,9 @@ class Controller:
         """Bring the objects that *key* owns closer to its spec. Raises ApiError."""
         raise NotImplementedError
 
+    def await_creation(self, key: str) -> None:
+        """Do as one that has not seen all yet of what it has created for *key*."""
+
     def _work(self, key: str) -> None:
         try:
             self.sync(key)

@@ -61,6 +61,10 @@ class DaemonSetController(Controller):
         only_with = self._listers.of("DaemonSet")
         self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
 
+    def await_creation(self, key: str) -> None:
+        """See Controller."""
+        self._expectations.expect(key, 1, [])
+
     # Watch events
 
     def _on_set(self, event: WatchEvent) -> None:

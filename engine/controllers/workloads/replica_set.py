@@ -57,6 +57,10 @@ class ReplicaSetController(Controller):
     def _selector_of(self, owner: ApiObject) -> LabelSelector:
         return selector_of(owner)
 
+    def await_creation(self, key: str) -> None:
+        """See Controller."""
+        self._expectations.expect(key, 1, [])
+
     # Watch events
 
     def _on_replica_set(self, event: WatchEvent) -> None:

@@ -1,5 +1,6 @@
 """Controllers that a scenario leaves to a client of the Kubernetes API."""
 
+from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from engine.api_server.validation.report import Report
@@ -29,6 +30,12 @@ Upstream: cmd/kube-controller-manager/names/controller_names.go.
 _ENDING: Final = "-controller"
 
 
+def left_together(*parts: Iterable[str]) -> list[str]:
+    """The controllers of all *parts*, each once, in the order of EXTERNAL_CONTROLLERS."""
+    left = {name for part in parts for name in part}
+    return [name for name in EXTERNAL_CONTROLLERS if name in left]
+
+
 def parse_external(value: Any, path: Path, report: Report) -> list[str]:
     """The controllers of the list *value*, each once, in the order of EXTERNAL_CONTROLLERS."""
     if value is None:
@@ -48,4 +55,4 @@ def parse_external(value: Any, path: Path, report: Report) -> list[str]:
             list=enumerated(EXTERNAL_CONTROLLERS),
         )
         report.add((*path, place), each, problem)
-    return [name for name in EXTERNAL_CONTROLLERS if name in found]
+    return left_together(found)

@@ -66,6 +66,7 @@ label_fields(
     profile=gettext_lazy("version"),
     feature_gates=gettext_lazy("feature gates"),
     external_scheduler=gettext_lazy("external scheduler"),
+    external_controllers=gettext_lazy("external controllers"),
     configuration=gettext_lazy("configuration"),
     seed=gettext_lazy("seed"),
     tie_break=gettext_lazy("tie break"),

@@ -177,7 +177,7 @@ def _node(event: dict[str, Any] | None) -> str:
 
 def inputs_apart(a: Run, b: Run, shared: int) -> list[Input]:
     """In what the runs were given they differ: choices, configuration, scenario, commands."""
-    choices = ("profile", "seed", "tie_break", "external_scheduler")
+    choices = ("profile", "seed", "tie_break", "external_scheduler", "external_controllers")
     found = [
         Input(kind=name, what=name, a=getattr(a, name), b=getattr(b, name))
         for name in choices

@@ -14,6 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from engine.input.header.external import EXTERNAL_CONTROLLERS
 from engine.input.options import NAMES
 from engine.input.scenario import parse_gates
 from engine.versions.shown.choices import version_choices
@@ -222,6 +223,7 @@ def scenario_start(request: HttpRequest, scenario_id: int) -> HttpResponse:
             profile=request.POST.get("profile", ""),
             feature_gates=_gates_chosen(request),
             external_scheduler="external_scheduler" in request.POST,
+            external_controllers=request.POST.getlist("external_controllers"),
             configuration=_configuration_chosen(request),
             play=not stands,
             owner_id=visitor_of(request).account_id,
@@ -261,6 +263,7 @@ def run_start_again(request: HttpRequest, run_id: int) -> HttpResponse:
             profile=request.POST.get("profile", ""),
             feature_gates=_gates_chosen(request),
             external_scheduler="external_scheduler" in request.POST,
+            external_controllers=run.external_controllers,
             owner_id=visitor.account_id,
         )
     except ApplicationError as refusal:
@@ -277,6 +280,8 @@ def _start_page(request: HttpRequest, scenario: Scenario, refusal: str = "") -> 
         "versions": version_choices(),
         "speeds": Run.Speed.choices,
         "given": request.POST,
+        "controllers": EXTERNAL_CONTROLLERS,
+        "controllers_given": request.POST.getlist("external_controllers"),
         "usual_profile": header.get("profile") or "",
         "has_schedulers": bool(header.get("schedulers")),
         "refusal": refusal,

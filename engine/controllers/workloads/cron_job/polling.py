@@ -47,6 +47,12 @@ class PollingCronJobController(CronJobs):
         jobs = self._store.objects("Job")
         self._loop.tried_each(self._look_at, cron_jobs, jobs)
 
+    def sync(self, key: str) -> None:
+        """See Controller. It is what a look at all of them does with this one."""
+        cron_job = self._store.find(self.KIND, key)
+        if cron_job is not None:
+            self._look_at(cron_job, self._store.objects("Job"))
+
     def _look_at(self, cron_job: ApiObject, jobs: list[ApiObject]) -> None:
         own = [job for job in jobs if (job.controller or {}).get("uid") == cron_job.uid]
         try:

@@ -27,6 +27,10 @@ class JobPods(Controller):
         super().__init__(context, events)
         self._expectations = Expectations(context.loop)
 
+    def await_creation(self, key: str) -> None:
+        """See Controller."""
+        self._expectations.expect(key, 1, [])
+
     def _pods_of(self, job: ApiObject) -> list[Pod]:
         if job.spec.get("selector") is None:
             # The API server would have made up a selector for its uid: its own pods, no others.

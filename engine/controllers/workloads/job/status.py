@@ -129,7 +129,7 @@ class _Tally:
         uncounted = {"succeeded": self._succeeded, "failed": self._failed}
         status: dict[str, Any] = {
             **self._status,
-            "conditions": self.conditions,
+            "conditions": [*self.conditions],
             _UNCOUNTED: {name: [*uids] for name, uids in uncounted.items() if uids},
         }
         always = ["ready", "terminating", _UNCOUNTED]

@@ -79,6 +79,7 @@ def _choices(play: Play) -> Choices:
         tie_break=play.tie_break,
         feature_gates=scenario.feature_gates,
         external_scheduler=scenario.external_scheduler,
+        external_controllers=scenario.external_controllers,
     )
 
 

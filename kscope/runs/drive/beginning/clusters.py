@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.initial_objects import Created
+from engine.input.header.external import left_together
 from engine.kernel.stepwise import finished
 from engine.objects.objects import Manifest
 from kscope.runs.contents import loaded_of
@@ -25,6 +26,9 @@ def cluster_creating(run: Run) -> Generator[Created, None, Cluster]:
         "feature_gates": run.feature_gates,
         "external_scheduler": run.external_scheduler,
     }
+    if run.external_controllers:
+        said = run.scenario.header.get("external_controllers") or ()
+        chosen["external_controllers"] = left_together(said, run.external_controllers)
     if run.configuration is not None:
         chosen["configuration"] = run.configuration
     cluster = yield from Cluster.creating(

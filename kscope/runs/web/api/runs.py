@@ -9,6 +9,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from engine.input.header.external import EXTERNAL_CONTROLLERS
 from engine.versions.gates import GATES
 from engine.versions.registry import VERSIONS
 from kscope.accounts.access import visitor_of
@@ -133,12 +134,20 @@ class NewRun(Body):
         help_text="leave the pods of default-scheduler, or else of the scenario's first scheduler, "
         "to a client of the run's Kubernetes API",
     )
+    external_controllers = serializers.ListField(
+        child=serializers.ChoiceField(EXTERNAL_CONTROLLERS),
+        required=False,
+        help_text="controllers that are left to a client of the run's Kubernetes API, beside the "
+        "scenario's",
+    )
     configuration = _configuration("the scenario's")
     seed = _seed("the scenario's, else 0")
     tie_break = _tie_break("random")
     play = serializers.BooleanField(required=False, default=False)
     speed = serializers.ChoiceField(
-        Run.Speed.choices, required=False, help_text="default: 10; with external_scheduler 1"
+        Run.Speed.choices,
+        required=False,
+        help_text="default: 10; with external_scheduler or external_controllers 1",
     )
 
 

@@ -31,6 +31,7 @@ def run_import(*, file: RunFile, data: bytes, owner_id: int | None = None) -> Ru
             profile=chosen.profile,
             feature_gates=dict(chosen.feature_gates),
             external_scheduler=chosen.external_scheduler,
+            external_controllers=[*chosen.external_controllers],
             configuration=chosen.configuration,
             seed=chosen.seed,
             tie_break=chosen.tie_break,

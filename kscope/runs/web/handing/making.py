@@ -107,7 +107,8 @@ def _event_pieces(run: Run, asked: Wanted) -> Pieces:
 
 # The facts about a run that its pages show; who owns it, and on what it runs, stays here.
 _FACTS = (
-    *("id", "name", "profile", "feature_gates", "external_scheduler", "configured", "seed"),
+    *("id", "name", "profile", "feature_gates", "external_scheduler", "external_controllers"),
+    *("configured", "seed"),
     *(
         "as_brought",
         "question",
@@ -251,6 +252,7 @@ def _choices(run: Run) -> Choices:
         tie_break="name" if run.tie_break == "name" else "random",
         feature_gates=run.feature_gates,
         external_scheduler=run.external_scheduler,
+        external_controllers=tuple(run.external_controllers),
         configuration=run.configuration,
     )
 

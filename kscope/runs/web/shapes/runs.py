@@ -95,6 +95,8 @@ class Run(TypedDict):
     """those that differ from the profile's defaults"""
     external_scheduler: bool
     """chosen when it was made: a client of its Kubernetes API decides where pods go"""
+    external_controllers: list[str]
+    """chosen when it was made: a client of its Kubernetes API runs them, beside the scenario's"""
     configured: bool
     """the scheduler has a configuration of the run, not that of the scenario"""
     seed: int

@@ -121,6 +121,7 @@ export function runLine(run) {
     profile,
     gatesText(run.feature_gates),
     run.external_scheduler ? gettext("external scheduler") : "",
+    run.external_controllers?.length ? gettext("external controllers") : "",
     gettext("seed {seed}", {seed}),
     isFork ? gettext("fork of #{parent} at {time}", {parent, time: timeText(forked)}) : "",
   ];

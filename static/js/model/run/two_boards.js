@@ -80,6 +80,7 @@ const INPUTS = {
   seed: [gettextNoop("the seed"), gettextNoop("the seed {name}")],
   tie_break: [gettextNoop("how ties are broken"), gettextNoop("how ties are broken {name}")],
   external_scheduler: [gettextNoop("an external scheduler"), gettextNoop("an external scheduler {name}")],
+  external_controllers: [gettextNoop("external controllers"), gettextNoop("external controllers {name}")],
   feature_gate: [gettextNoop("the feature gate"), gettextNoop("the feature gate {name}")],
   configuration: [gettextNoop("the configuration"), gettextNoop("the configuration {name}")],
   scenario: [gettextNoop("the scenario"), gettextNoop("the scenario {name}")],

@@ -92,6 +92,7 @@ const TEXTS = {
   SchedulerStarted: gettext("the scheduler starts"),
   SchedulerStopped: gettext("the scheduler stops"),
   ShadowDecision: gettext("kscope's own scheduler decided beside the external one"),
+  ShadowWrite: gettext("kscope's own controller was asked what it would have written"),
   VolumeAttached: gettext("the volume is attached"),
   VolumeAttachmentAttached: gettext("the driver has attached the volume"),
   VolumeAttachmentVerified: gettext("the kubelet sees that the volume is attached"),

@@ -1,0 +1,182 @@
+"""One write, what it says, and in what fields two of them differ.
+
+Times, versions, uids and parts of names that are drawn or computed from a hash are not compared,
+and defaults count as said.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+from engine.api_server.admission.defaults import with_defaults
+from engine.api_server.store.watches import WatchEvent
+from engine.controllers.shared.controller import only_status_changed
+from engine.objects.objects import ApiObject
+
+Verb = Literal["create", "update", "delete"]
+
+# Labels whose values each implementation computes in its own way, and kinds that are named by them.
+_HASHES: Final = ("pod-template-hash", "controller-revision-hash")
+_NAMED_BY_HASH: Final = ("ReplicaSet", "ControllerRevision")
+_WRITTEN_BY_SERVER: Final = (
+    *("metadata.resourceVersion", "metadata.uid", "metadata.generation", "metadata.selfLink"),
+    *("metadata.creationTimestamp", "metadata.managedFields"),
+)
+# What tells the entries of a list apart.
+_ENTRY_KEYS: Final = ("type", "name", "mountPath", "key")
+# Who may not see these parts of an object would not see them in a verdict either.
+_NOT_TOLD: Final = ("data", "binaryData", "parameters", "env", "args", "command")
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What was written, or would have been: *old* became *new*; None for what was not there."""
+
+    old: ApiObject | None
+    new: ApiObject | None
+
+    @classmethod
+    def of(cls, event: WatchEvent) -> "Write":
+        """A write of a trial. A deletion that something holds back is one, too."""
+        old, new = event.old, event.new
+        is_deleted = old is not None and not old.deletion_timestamp
+        if is_deleted and (event.type == "DELETED" or new.deletion_timestamp):
+            return cls(old, None)
+        return cls(old, new)
+
+    @property
+    def verb(self) -> Verb:
+        """What happens to the object."""
+        if self.old is None:
+            return "create"
+        return "delete" if self.new is None else "update"
+
+    @property
+    def object(self) -> ApiObject:
+        """The object, before or after."""
+        found = self.new or self.old
+        assert found is not None
+        return found
+
+    @property
+    def has_free_name(self) -> bool:
+        """Whether the name is drawn, or computed from a hash."""
+        made = self.object
+        return self.verb == "create" and bool(
+            made.metadata.get("generateName") or made.kind in _NAMED_BY_HASH
+        )
+
+    @property
+    def _is_of_status(self) -> bool:
+        old, new = self.old, self.new
+        return old is not None and new is not None and only_status_changed(old, new)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether nothing that counts is changed."""
+        return self.verb == "update" and _fields(self.old, {}) == _fields(self.new, {})
+
+    def may_be(self, other: "Write") -> bool:
+        """Whether *other* may be the same write."""
+        if (self.verb, self.object.kind) != (other.verb, other.object.kind):
+            return False
+        if self._is_of_status != other._is_of_status:
+            return False
+        if self.has_free_name and other.has_free_name:
+            return self.object.namespace == other.object.namespace
+        return self.object.key == other.object.key
+
+    def said(self) -> str:
+        """ "update deployment/default/web"."""
+        return f"{self.verb} {self.object.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field in which two writes differ, with what is *written* and what is *expected* there.
+
+    None stands for a field that is not there. Values that may be secret are not told.
+    """
+
+    field: str
+    written: Any
+    expected: Any
+
+    def as_json(self) -> dict[str, Any]:
+        """For the record."""
+        if any(part.partition("[")[0] in _NOT_TOLD for part in self.field.split(".")):
+            return {"field": self.field}
+        return {"field": self.field, "written": self.written, "expected": self.expected}
+
+
+def differences(write: Write, planned: Write, renamed: Mapping[str, str]) -> list[Difference]:
+    """In what *write* differs from *planned*, as far as one of them changes it.
+
+    *renamed* says which names and uids the objects have that *planned* speaks of.
+    """
+    if write.verb == "delete":
+        return []
+    free = write.has_free_name
+    after, expected = _fields(write.new, {}), _fields(planned.new, renamed)
+    before, expected_before = _fields(write.old, {}), _fields(planned.old, {})
+    changed = [
+        *(name for name in after | before if after.get(name) != before.get(name)),
+        *(
+            name
+            for name in expected | expected_before
+            if expected.get(name) != expected_before.get(name)
+        ),
+    ]
+    found: list[Difference] = []
+    for name in dict.fromkeys(changed):
+        if after.get(name) == expected.get(name) or (free and name == "metadata.name"):
+            continue
+        found.append(Difference(name, after.get(name), expected.get(name)))
+    return found
+
+
+def _fields(obj: ApiObject | None, renamed: Mapping[str, str]) -> dict[str, Any]:
+    if obj is None:
+        return {}
+    found = dict(_flat(with_defaults(obj.raw), "", renamed))
+    return {name: value for name, value in found.items() if name not in _WRITTEN_BY_SERVER}
+
+
+def _flat(value: Any, path: str, renamed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """The leaves of a manifest by their paths; an empty one is as none."""
+    if isinstance(value, dict):
+        for name, part in cast("dict[str, Any]", value).items():
+            yield from _flat(_leaf(name, part), f"{path}.{name}" if path else name, renamed)
+    elif isinstance(value, list):
+        items = cast("list[Any]", value)
+        key = _entry_key(items)
+        for place, part in enumerate(items):
+            yield from _flat(part, f"{path}[{part[key] if key else place}]", renamed)
+    elif value:
+        yield path, _renamed(value, renamed) if renamed and isinstance(value, str) else value
+
+
+def _leaf(name: str, value: Any) -> Any:
+    if name in _HASHES and isinstance(value, str):
+        return "<hash>"
+    if isinstance(value, str) and name.endswith(("Time", "Timestamp")):
+        return "<time>"
+    return None if name == "resourceVersion" else value
+
+
+def _entry_key(items: list[Any]) -> str:
+    """The field that tells the entries apart; "" where none does."""
+    if not items or not all(isinstance(each, dict) for each in items):
+        return ""
+    entries = cast("list[dict[str, Any]]", items)
+    for key in _ENTRY_KEYS:
+        values = [each.get(key) for each in entries]
+        if all(isinstance(each, str) for each in values) and len(set(values)) == len(values):
+            return key
+    return ""
+
+
+def _renamed(text: str, renamed: Mapping[str, str]) -> str:
+    for planned, actual in renamed.items():
+        text = text.replace(planned, actual)
+    return text
