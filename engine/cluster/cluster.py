@@ -125,6 +125,7 @@ class Cluster:
             self.loop.call_at(step.at, self._take_step, step)
         # Initial nodes are not tainted as new; only later nodes are.
         self.admission.open()
+        self.scripts = read_scripts(list(scenario.containers), ("containers",), ignored)
         self.volumes = VolumeActors(
             loop=self.loop,
             store=self.store,
@@ -132,7 +133,7 @@ class Cluster:
             latencies=self.latencies,
             version=version,
             outside=outside,
-            scripts=read_scripts(list(scenario.containers), ("containers",), ignored),
+            scripts=self.scripts,
             streams=self.streams,
         )
         watch_latency = self.latencies.draw("watch")

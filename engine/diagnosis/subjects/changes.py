@@ -15,6 +15,7 @@ from engine.diagnosis.subjects.admission import (
 from engine.diagnosis.subjects.autoscalers import at_maximum
 from engine.diagnosis.subjects.budgets import refuses_eviction
 from engine.diagnosis.subjects.cron_jobs import CRON_JOB, active_jobs
+from engine.diagnosis.subjects.pods.containers import container_changes
 from engine.diagnosis.subjects.pods.resizes import resize_changes
 from engine.diagnosis.subjects.rollouts import differences, made_from_template, recreated
 from engine.diagnosis.subjects.scene import Scene
@@ -221,6 +222,7 @@ def _for_placed_pod(scene: Scene, pod: Pod) -> Iterator[Candidate]:
     yield from _for_several_budgets(scene.budgets_of(pod))
     if pod.phase == "Running":
         yield from resize_changes(scene, pod)
+        yield from container_changes(scene, pod)
         return
     for _, claim in scene.claims_of(pod):
         if claim is None:

@@ -9,6 +9,7 @@ from typing import Final
 from engine.cluster.cluster import Cluster
 from engine.diagnosis.subjects.budgets import allowed_disruptions, refuses_eviction
 from engine.diagnosis.subjects.cron_jobs import CRON_JOB, active_jobs
+from engine.diagnosis.subjects.pods.containers import stay
 from engine.diagnosis.subjects.pods.resizes import is_being_resized
 from engine.diagnosis.subjects.scene import Scene
 from engine.diagnosis.subjects.workloads import KINDS, pods_of, replica_sets, wanted_pods
@@ -122,4 +123,6 @@ def _pod_outcome(scene: Scene, pod: Pod) -> Sentence:
     statuses = items(pod.status, "containerStatuses")
     if any("allocatedResources" in each for each in statuses):
         return say("it has what it requests")
+    if not stay(pod, scene.store.clock):
+        return NOTHING
     return say("it runs on {node_name}", node_name=pod.node_name)

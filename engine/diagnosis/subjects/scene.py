@@ -21,6 +21,7 @@ from engine.objects.objects import (
     Pod,
     StorageClass,
 )
+from engine.objects.scripts.script import Script
 from engine.objects.selectors import LabelSelector
 
 
@@ -36,12 +37,21 @@ class Scene:
     troubles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     # What the API server would say of an object that is to be created; None where that is not asked.
     admission: Admission | None = None
+    # What containers do, by the scenario.
+    scripts: tuple[Script, ...] = ()
 
     @classmethod
     def of(cls, cluster: Cluster) -> Scene:
         """The objects of *cluster* now, with its Events and its admission."""
         recorder = cluster.recorder
-        return cls(cluster.store, cluster.now, recorder.noted, recorder.troubles, cluster.admission)
+        return cls(
+            cluster.store,
+            cluster.now,
+            recorder.noted,
+            recorder.troubles,
+            cluster.admission,
+            cluster.scripts,
+        )
 
     def event(self, obj: ApiObject, *reasons: str) -> str:
         """The newest Event of *obj* with one of the *reasons*, "Reason: message"; "" for none."""

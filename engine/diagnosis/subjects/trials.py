@@ -85,4 +85,8 @@ def _reached(fork: Cluster, goal: Goal, commands: Sequence[Command] = ()) -> Rea
         outcome = goal.outcome(fork)
         if outcome:
             return Reached(fork.now, outcome)
-    return None
+    # Where nothing is due any more, time alone may have done it.
+    if fork.now < until:
+        fork.advance(until, max_steps=_STEPS)
+    outcome = goal.outcome(fork)
+    return Reached(fork.now, outcome) if outcome else None

@@ -61,7 +61,10 @@ def workload_causes(scene: Scene, workload: ApiObject) -> Iterator[Cause]:
     pods = pods_of(scene, workload)
     wanted = wanted_pods(workload)
     if workload.kind == "Job":
-        yield from job_causes(workload)
+        found = [*job_causes(scene, workload)]
+        yield from found
+        if found and not pods and not scene.event(workload, "FailedCreate"):
+            return  # That is why there are none.
     if workload.kind == "Deployment":
         yield from _rollout(scene, workload)
         return

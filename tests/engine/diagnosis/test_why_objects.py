@@ -172,6 +172,15 @@ def test_a_blocked_drain_offers_budget_changes() -> None:
     assert limit.status["disruptionsAllowed"] == 1
 
 
+def test_failing_job_tells_limit_and_last_exit_code() -> None:
+    failing = _job("7", backoffLimit=4)
+    cluster = played(Cluster.create(scene(node("n"), failing), profile="v1.36"), 20)
+    (found,) = _asked(cluster, "Job", "default/once").causes
+    assert found.severity == "delays"
+    assert found.sentence.endswith("it gives up when more than 4 have (backoffLimit).")
+    assert [each.field for each in found.because[:2]] == ["status.failed", "spec.backoffLimit"]
+
+
 def _job(code: str, **spec: Any) -> Manifest:
     ends = {"kscope.dev/run-for": "1s", "kscope.dev/exit-code": code}
     containers = [{"name": "c", "image": "app"}]

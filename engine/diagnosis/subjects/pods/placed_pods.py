@@ -8,6 +8,7 @@ from typing import Final
 from engine.diagnosis.report import Cause
 from engine.diagnosis.subjects.budgets import budget_causes_of
 from engine.diagnosis.subjects.claims import claim_causes
+from engine.diagnosis.subjects.pods.containers import container_causes
 from engine.diagnosis.subjects.pods.devices import preparation_causes
 from engine.diagnosis.subjects.pods.resizes import resize_causes
 from engine.diagnosis.subjects.rollouts import strategy_fact
@@ -33,7 +34,9 @@ def placed_pod_causes(scene: Scene, pod: Pod) -> Iterator[Cause]:
         found = list(_starting(scene, pod))
         yield from found or _not_mounted(scene, pod)
         yield from preparation_causes(scene, pod)
+        yield from container_causes(scene, pod)
     else:
+        yield from container_causes(scene, pod)
         yield from resize_causes(scene, pod)
     yield from budget_causes_of(scene, pod)
 
