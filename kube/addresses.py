@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from engine.objects.kinds import entity_id
 from engine.objects.values.durations import parse_duration
+from kube.custom_kinds import NO_CUSTOM, CustomResources
 from kube.resources import Resource, found
 
 PREFIX = "/k8s/runs/"
@@ -89,8 +90,10 @@ class Target:
         return self.resource.namespaced and not self.namespace
 
 
-def target_of(path: str) -> Target | None:
+def target_of(path: str, custom: CustomResources = NO_CUSTOM) -> Target | None:
     """The objects that "/api/v1/namespaces/default/pods/web" names; None for no such resource.
+
+    *custom* are the resources that the run adds.
 
     Upstream: apiserver/pkg/endpoints/request/requestinfo.go, NewRequestInfo().
     """
@@ -106,7 +109,8 @@ def target_of(path: str) -> Target | None:
         namespace, rest = rest[1], rest[2:]
     if not all(rest) or len(rest) > 3:
         return None
-    resource = found(group, version, rest[0])
+    named = group, version, rest[0]
+    resource = found(*named) or custom.found(*named)
     if resource is None or (namespace and not resource.namespaced):
         return None
     name, subresource = (*rest[1:], "", "")[:2]

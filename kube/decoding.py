@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from engine.objects.custom.structural import unknown_fields
 from engine.objects.openapi.definitions import NEWEST, Schema
 from engine.objects.openapi.fields import check_as
-from engine.objects.openapi.findings import Findings, WrongType, type_name
+from engine.objects.openapi.findings import Findings, UnknownField, WrongType, type_name
 from engine.objects.values import quantity
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
@@ -30,6 +31,10 @@ _LAYOUTS = {
 
 def fields_of(resource: Resource, manifest: dict[str, Any], version: str = NEWEST) -> Findings:
     """What is wrong with the fields of an object of *resource*, in that version of Kubernetes."""
+    if resource.custom is not None:
+        name = resource.definition_name(resource.written_kind)
+        found = unknown_fields(resource.custom.schema, manifest) if resource.custom.schema else []
+        return Findings(version, name, unknown=tuple(UnknownField(path, name) for path in found))
     return check_as(resource.api_version, resource.kind, manifest, version)
 
 
@@ -40,7 +45,7 @@ def decoding_problem(found: Findings) -> str:
 
 def undecodable(resource: Resource, problem: str) -> ApiError:
     """The answer to such an object."""
-    kind = resource.kind
+    kind = resource.written_kind
     return bad_request(
         f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {problem}'
     )

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.api_server.admission.defaults import with_defaults
+from engine.objects.custom.definition import CustomVersion
+from engine.objects.custom.structural import unknown_fields, with_schema_defaults
 from engine.objects.objects import Manifest
+from engine.objects.openapi.fields import without
 from kube.resources import Resource
 
 
@@ -14,8 +17,21 @@ def defaulted(resource: Resource, manifest: Mapping[str, Any]) -> Manifest:
     *manifest* stays as it is. The metadata of what is returned may be changed, nothing below it.
     """
     # As a server writes it, whichever version of the group the file was written in.
-    named = {"kind": resource.kind, "apiVersion": resource.api_version}
+    named = {"kind": resource.written_kind, "apiVersion": resource.api_version}
     found: Manifest = {**named, **manifest, **named, "metadata": {**manifest["metadata"]}}
     if resource.namespaced:
         found["metadata"].setdefault("namespace", "default")
-    return with_defaults(found)
+    return custom_form(resource.custom, found) if resource.custom else with_defaults(found)
+
+
+def custom_form(custom: CustomVersion, manifest: Manifest) -> Manifest:
+    """An object of a custom kind as clients of a version find it.
+
+    Versions differ by their schemas alone: what one does not have is not shown in it.
+    """
+    if not custom.schema:
+        return manifest
+    shown = manifest
+    if not custom.is_stored:
+        shown = without(manifest, unknown_fields(custom.schema, manifest))
+    return with_schema_defaults(custom.schema, shown)

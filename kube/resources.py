@@ -6,7 +6,8 @@ Upstream: what `kubectl api-resources` prints for a real server, for the kinds t
 from dataclasses import dataclass, replace
 from functools import cache
 
-from engine.objects.openapi.names import OLDER, kept_version
+from engine.objects.custom.definition import CustomVersion, written_kind
+from engine.objects.openapi.names import OLDER, definition_of, kept_version
 
 READ = ("get", "list", "watch")
 WRITE = ("create", "delete", "deletecollection", "patch", "update")
@@ -29,7 +30,8 @@ class Subresource:
 class Resource:
     """A kind of object and its names in addresses, on the command line and in manifests.
 
-    `list_kind` is the kind of a list of them. A resource without `list` among its verbs holds no
+    `kind` is what the run calls it: of a custom kind with its group (see CustomDefinition), so that
+    it is never taken for another one. `list_kind` is the kind of a list of them. A resource without `list` among its verbs holds no
     objects: a client posts it to get an answer.
     """
 
@@ -42,16 +44,30 @@ class Resource:
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = READ + WRITE
     subresources: tuple[Subresource, ...] = ()
+    custom: CustomVersion | None = None
+    """What a CustomResourceDefinition says of it; None for Kubernetes' own."""
+
+    @property
+    def written_kind(self) -> str:
+        """The kind as manifests write it: "Pod"."""
+        return written_kind(self.kind)
 
     @property
     def singular(self) -> str:
         """The name of one of them: "pod"."""
-        return self.kind.lower()
+        return self.custom.definition.singular if self.custom else self.kind.lower()
 
     @property
     def list_kind(self) -> str:
         """The kind of a list: "PodList"."""
-        return f"{self.kind}List"
+        return self.custom.definition.list_kind if self.custom else f"{self.kind}List"
+
+    def definition_name(self, kind: str) -> str:
+        """The name of the OpenAPI definition of its objects, or of lists of them, by their *kind*."""
+        if self.custom is None:
+            return definition_of(self.api_version, kind)
+        reversed_group = ".".join(reversed(self.group.split(".")))
+        return f"{reversed_group}.{self.version}.{kind}"
 
     @property
     def api_version(self) -> str:
@@ -71,11 +87,12 @@ class Resource:
 _STATUS_VERBS = ("get", "patch", "update")
 
 
-def _status(kind: str) -> Subresource:
+def status_of(kind: str) -> Subresource:
+    """The status of objects of a kind, which is written by itself."""
     return Subresource("status", kind, _STATUS_VERBS)
 
 
-_SCALE = Subresource("scale", "Scale", _STATUS_VERBS, "autoscaling/v1")
+SCALE = Subresource("scale", "Scale", _STATUS_VERBS, "autoscaling/v1")
 
 
 def _kind(
@@ -90,7 +107,7 @@ def _kind(
     verbs: tuple[str, ...] = READ + WRITE,
 ) -> Resource:
     group, _, version = group_version.rpartition("/")
-    parts = (*more, *((_status(kind),) if status else ()))
+    parts = (*more, *((status_of(kind),) if status else ()))
     return Resource(group, version, kind, plural, namespaced, short_names, categories, verbs, parts)
 
 
@@ -151,7 +168,7 @@ SERVED: tuple[Resource, ...] = (
         "rc",
         status=True,
         categories=_ALL,
-        more=(_SCALE,),
+        more=(SCALE,),
     ),
     _kind("v1", "ResourceQuota", "resourcequotas", "quota", status=True),
     _kind("v1", "Secret", "secrets"),
@@ -172,10 +189,10 @@ SERVED: tuple[Resource, ...] = (
         "deploy",
         status=True,
         categories=_ALL,
-        more=(_SCALE,),
+        more=(SCALE,),
     ),
     _kind(
-        "apps/v1", "ReplicaSet", "replicasets", "rs", status=True, categories=_ALL, more=(_SCALE,)
+        "apps/v1", "ReplicaSet", "replicasets", "rs", status=True, categories=_ALL, more=(SCALE,)
     ),
     _kind(
         "apps/v1",
@@ -184,7 +201,17 @@ SERVED: tuple[Resource, ...] = (
         "sts",
         status=True,
         categories=_ALL,
-        more=(_SCALE,),
+        more=(SCALE,),
+    ),
+    _kind(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+        "crd",
+        "crds",
+        namespaced=False,
+        status=True,
+        categories=("api-extensions",),
     ),
     _kind(
         "authentication.k8s.io/v1",

@@ -114,7 +114,7 @@ def invalid(
     resource: Resource, name: str, causes: Iterable[tuple[str, str, str]], kind: str = ""
 ) -> ApiError:
     """The object is not valid: each cause has a reason (FieldValueInvalid …), a message, a field."""
-    return _invalid(kind or resource.kind, resource.group, name, causes)
+    return _invalid(kind or resource.written_kind, resource.group, name, causes)
 
 
 def invalid_options(causes: Iterable[tuple[str, str, str]]) -> ApiError:

@@ -36,7 +36,7 @@ def repeated_fields(text: bytes) -> list[str]:
 
 def refusal(resource: Resource, problems: list[str]) -> ApiError:
     """The answer to an object with such fields."""
-    kind, found = resource.kind, ", ".join(problems)
+    kind, found = resource.written_kind, ", ".join(problems)
     return bad_request(
         f'{kind} in version "{resource.version}" cannot be handled as a {kind}: '
         f"strict decoding error: {found}"

@@ -9,12 +9,12 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from engine.objects.openapi.definitions import Schema, definitions
-from engine.objects.openapi.names import definition_of
 from kube.resources import Resource
 
 # Timestamps that are remembered for each constant, and constants for which they are.
 _MOST_TEXTS = 20_000
 _MOST_CONSTANTS = 64
+_METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 # Characters: what is longer is no timestamp.
 _LONGEST = 64
 
@@ -29,10 +29,19 @@ class Fields(NamedTuple):
     others: "tuple[tuple[str, Fields], ...]"
 
 
-@cache
 def timestamps_of(resource: Resource) -> Fields:
-    """Where the objects of a kind have timestamps."""
-    return _below({"$ref": definition_of(resource.api_version, resource.kind)})
+    """Where the objects of a kind have timestamps; those of a custom kind in their metadata alone.
+
+    What else clients write into a custom object no run writes, and is theirs.
+    """
+    if resource.custom is not None:
+        return Fields((), (("metadata", _of_definition(_METADATA)),))
+    return _of_definition(resource.definition_name(resource.kind))
+
+
+@cache
+def _of_definition(name: str) -> Fields:
+    return _below({"$ref": name})
 
 
 def shifted(fields: Fields, value: Any, seconds: int) -> Any:
@@ -94,16 +103,23 @@ def _shifted(fields: Fields, value: Any, later: _Moved) -> Any:
     return found
 
 
-def _below(schema: Schema) -> Fields:
+def _below(schema: Schema, around: frozenset[str] = frozenset()) -> Fields:
+    """Those of a schema; the definitions *around* it are looked into already."""
+    reference = str(schema.get("$ref") or "")
+    if reference in around:
+        return Fields((), ())
+    around |= {reference} if reference else frozenset()
     schema = _followed(schema)
     inner = schema.get("items")
     if isinstance(inner, dict):
-        return _below(inner)
+        return _below(inner, around)
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     timestamps = tuple(
         name for name, one in properties.items() if _followed(one).get("format") == "date-time"
     )
-    others = ((name, _below(one)) for name, one in properties.items() if name not in timestamps)
+    others = (
+        (name, _below(one, around)) for name, one in properties.items() if name not in timestamps
+    )
     return Fields(timestamps, tuple((name, fields) for name, fields in others if any(fields)))
 
 

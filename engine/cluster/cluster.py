@@ -111,7 +111,7 @@ class Cluster:
         self.recorder.record("RunCreated", "run", "run", scenario.title, None, {"run": run})
         # Only the process that drives the run can call extenders; see ExtenderCalls.
         self.extender_calls = ExtenderCalls(self.recorder)
-        self._known_fields = KnownFields(version.name, self.recorder)
+        self._known_fields = KnownFields(version.name, self.recorder, self.admission.custom)
         self._failures = Failures(self.loop, self.recorder)
         stands = scenario.stands
         told = ToldTroubles(outside, scenario.objects, self.recorder) if stands else None

@@ -9,7 +9,12 @@ from engine.api_server.admission.admission import Admission
 from engine.api_server.admission.binding import bind, check_unbound
 from engine.api_server.admission.client_events import check_note, record_note
 from engine.api_server.admission.eviction import evict
-from engine.api_server.admission.permissions import ANYTHING, PERMISSIONS, Permission
+from engine.api_server.admission.permissions import (
+    ANYTHING,
+    PERMISSIONS,
+    Permission,
+    custom_permission,
+)
 from engine.api_server.admission.pod_resize import resize_text, resized
 from engine.api_server.store.faults import invalid
 from engine.api_server.store.store import ObjectStore, modified
@@ -19,7 +24,7 @@ from engine.cluster.faults import FaultInjector
 from engine.cluster.known_fields import KnownFields
 from engine.cluster.shadow.shadow_writes import ShadowWrites
 from engine.controllers.shared.deletion import BACKGROUND, PROPAGATIONS, DeleteOptions, delete
-from engine.input.cleaning import clean, clean_command, without_nulls
+from engine.input.cleaning import clean_command, without_nulls
 from engine.input.scenario import STEP_VERBS, Step, grace_fault
 from engine.kernel.errors import ApiError, Conflict, Invalid, NotFound, TooManyRequests
 from engine.kernel.recorder import Recorder
@@ -30,7 +35,6 @@ from engine.objects.objects import (
     PersistentVolumeClaim,
     Pod,
     StorageClass,
-    from_manifest,
 )
 from engine.objects.values.shown import shown
 from engine.scheduler.cycle.shadow.shadow_decisions import ShadowDecisions
@@ -312,8 +316,9 @@ class CommandExecutor:
         raise NotFound(f"there is no scheduler {command.object}; there are {known}")
 
     def _create(self, command: Command, by: str) -> None:
-        manifest = strategy.prepare_for_create(command.manifest or {}, command.permission)
-        wanted = _parsed(manifest, self._fields)
+        given = command.manifest or {}
+        permission = custom_permission(command.permission, self._fields.custom.of(given))
+        wanted = _parsed(strategy.prepare_for_create(given, permission), self._fields)
         verdicts: list[Callable[[], None]] = []
         if self._shadow_writes is not None and by == "command":
             verdicts = self._shadow_writes.of_write(None, self._admission.completed(wanted))
@@ -371,9 +376,10 @@ class CommandExecutor:
     def _patch(self, command: Command, by: str) -> None:
         old = self._find(command.object)
         patch = _stored(command.patch or {})
-        strategy.check_patch(old, patch, command.permission)
-        patch = strategy.permitted(old.kind, patch, command.permission)
-        new = self._updated(old, old.patched(patch), command.permission)
+        permission = custom_permission(command.permission, self._fields.custom.of_object(old))
+        strategy.check_patch(old, patch, permission)
+        patch = strategy.permitted(old.kind, patch, permission)
+        new = self._updated(old, old.patched(patch), permission)
         comparisons = self._comparisons(old, new)
         if self._shadow_writes is not None and by == "command":
             comparisons += self._shadow_writes.of_write(old, new)
@@ -549,4 +555,4 @@ def _parsed(manifest: Manifest | None, fields: KnownFields) -> ApiObject:
         raise Invalid("a manifest needs kind and metadata.name")
     if not isinstance(raw["kind"], str):
         raise Invalid(f"kind: expected a text, found {shown(raw['kind'])}")
-    return from_manifest(clean(fields.checked(raw), keeps_copy=True))
+    return fields.parsed(raw)

@@ -1,9 +1,10 @@
 """The objects that a cluster starts with."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from engine.api_server.admission.admission import Admission
+from engine.api_server.custom.kinds import CustomScenario
 from engine.api_server.store.store import ObjectStore
 from engine.cluster.known_fields import KnownFields
 from engine.cluster.told_troubles import ToldTroubles
@@ -12,14 +13,22 @@ from engine.controllers.shared.rules import WorkloadRules
 from engine.kernel.boundary import Blame, Failures
 from engine.kernel.errors import ApiError
 from engine.kernel.loop import Failed, attempted
-from engine.objects.objects import ApiObject, Manifest, from_manifest
+from engine.objects.custom.definition import DEFINITION
+from engine.objects.objects import ApiObject, Manifest
 from engine.objects.phases import settled
 
 # How many objects are there, and how many there will be.
 Created = tuple[int, int]
 TOLD_EVERY = 100  # objects
 # Admission looks these up.
-_ADMITTED_FIRST = ("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "LimitRange")
+_ADMITTED_FIRST = (
+    DEFINITION,
+    "Namespace",
+    "PriorityClass",
+    "RuntimeClass",
+    "StorageClass",
+    "LimitRange",
+)
 API_SERVER: Final = "kube-apiserver"
 
 
@@ -72,9 +81,10 @@ class InitialObjects:
         shown = self._told.shown(admitted, self._store.loop.ahead) if self._told else None
         self._store.create(admitted, by="scenario", changes=shown)
 
-    def _read(self, manifests: Iterable[Manifest]) -> Iterator[ApiObject]:
+    def _read(self, manifests: Sequence[Manifest]) -> Iterator[ApiObject]:
+        custom = CustomScenario(manifests)
         for raw in manifests:
-            found = attempted(self._object, raw)
+            found = attempted(self._object, raw, custom)
             if not isinstance(found, Failed):
                 yield found
             elif isinstance(found.error, ApiError):
@@ -82,8 +92,8 @@ class InitialObjects:
             else:
                 self._leave_out(found.error)
 
-    def _object(self, raw: Manifest) -> ApiObject:
-        return from_manifest(self._fields.initial(raw))
+    def _object(self, raw: Manifest, custom: CustomScenario) -> ApiObject:
+        return self._fields.initial(raw, custom)
 
     def _counted(self, objects: list[ApiObject]) -> list[ApiObject]:
         counted = attempted(with_counted_budgets, objects, self._rules)

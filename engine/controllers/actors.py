@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 from engine.api_server.store import process
 from engine.controllers.autoscaling.controller import AutoscalerController
 from engine.controllers.disruption.disruption import DisruptionController
+from engine.controllers.garbage_collection.custom_kinds import CustomKindFinalizer
 from engine.controllers.garbage_collection.garbage_collector import GarbageCollector
 from engine.controllers.garbage_collection.namespace import NamespaceController
 from engine.controllers.garbage_collection.pod_gc import PodGarbageCollector
@@ -79,6 +80,7 @@ class WorkloadActors:
         )
         self.pod_gc = PodGarbageCollector(context)
         self.garbage_collector = GarbageCollector(context)
+        self.custom_kinds = CustomKindFinalizer(context)
         of_nodes = (
             NodeLifecycleController if context.rules.taints_by_condition else EvictingNodeController
         )
@@ -197,6 +199,7 @@ _ATTRIBUTES: Final[Mapping[str, str]] = {
     DeviceTaintEviction.AUTHOR: "device_taints",
     PodGarbageCollector.AUTHOR: "pod_gc",
     GarbageCollector.AUTHOR: "garbage_collector",
+    CustomKindFinalizer.AUTHOR: "custom_kinds",
     NodeLifecycleController.AUTHOR: "node_lifecycle",
     TaintManager.AUTHOR: "taint_manager",
     DeviceDriver.AUTHOR: "device_driver",

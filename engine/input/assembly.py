@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
+from engine.api_server.custom.imported import custom_objects
 from engine.api_server.validation.report import Report
 from engine.input.assumed.classes import absent_classes
 from engine.input.assumed.namespaces import absent_namespaces
@@ -76,6 +77,9 @@ class Assembly:
         for each in self._reader.perf[:1]:
             self._perf(each)
         self._collected.give_names()
+        result = self._result
+        result.custom, notes = custom_objects([one.manifest for one in result.kept_aside])
+        result.warnings += notes
         self._choose_plugins()
         self._add_wanted_nodes()
         if not self._result.problems:

@@ -163,6 +163,8 @@ class LoadResult:
     # What is told of the run, in file order.
     lessons: list[LoadedLesson] = field(default_factory=list[LoadedLesson])
     kept_aside: list[LoadedObject] = field(default_factory=list[LoadedObject])
+    # Of those, by place: CustomResourceDefinitions and their objects, which the run holds as well.
+    custom: dict[int, Manifest] = field(default_factory=dict[int, Manifest])
     # The newest time at which a client wrote an object; "" where the files name none.
     newest_write: str = ""
     # The newest time in the files, in whole seconds; and the same where they are a cluster as it
@@ -199,6 +201,17 @@ class LoadResult:
     def manifests(self) -> list[Manifest]:
         """The manifests of all objects, in file order."""
         return [one.manifest for one in self.objects]
+
+    @property
+    def held(self) -> list[Manifest]:
+        """The manifests of all objects that a run holds."""
+        return [*self.manifests, *self.custom.values()]
+
+    @property
+    def not_held(self) -> list[Manifest]:
+        """The manifests of those that it does not hold."""
+        kept = enumerate(self.kept_aside)
+        return [one.manifest for place, one in kept if place not in self.custom]
 
     @property
     def everything(self) -> list[Manifest]:

@@ -492,8 +492,7 @@ def _unread(result: LoadResult, read: frozenset[str]) -> list[Manifest]:
     """
     steps = (result.scenario or {}).get("steps") or ()
     made = [step["manifest"] for step in steps if "manifest" in step]
-    aside = [one.manifest for one in result.kept_aside]
-    unread = [*aside, *(each for each in made if not is_known(each))]
+    unread = [*result.not_held, *(each for each in made if not is_known(each))]
     ignored = OPTIONAL - read
     if ignored:
         given = (*result.manifests, *(each for each in made if is_known(each)))

@@ -119,6 +119,8 @@ class Loaded(Protocol):
     @property
     def manifests(self) -> list[Manifest]: ...
     @property
+    def held(self) -> list[Manifest]: ...
+    @property
     def scenario(self) -> dict[str, Any] | None: ...
     @property
     def configuration(self) -> Manifest | None: ...
@@ -201,7 +203,7 @@ class Scenario:
         instant = header.get("instant") or result.instant or (at if result.was_stored else "")
         return cls.from_dict(
             {**header, "name": header.get("name") or name, "source": source}
-            | {"objects": result.manifests, "configuration": result.configuration}
+            | {"objects": result.held, "configuration": result.configuration}
             | {"not_modelled": result.not_modelled, "instant": instant}
             | {"outside": Outside.kept(_telling(result)), "served": result.served}
         )

@@ -724,7 +724,8 @@ def from_manifest(raw: Manifest) -> ApiObject:
 
 def group_resource(obj: ApiObject) -> str:
     """The resource of *obj* as the API server names it: persistentvolumes, deployments.apps."""
-    return resource_of_kind(obj.kind, str(obj.raw.get("apiVersion") or ""))
+    kind = str(obj.raw.get("kind") or obj.kind)
+    return resource_of_kind(kind, str(obj.raw.get("apiVersion") or ""))
 
 
 def resource_units(quantities: Mapping[str, Any]) -> dict[str, int]:

@@ -17,7 +17,14 @@ Manifest = dict[str, Any]
 
 # What others name comes first.
 _ORDER: Final = (
-    *("Namespace", "PriorityClass", "RuntimeClass", "StorageClass", "VolumeAttributesClass"),
+    *(
+        "Namespace",
+        "CustomResourceDefinition",
+        "PriorityClass",
+        "RuntimeClass",
+        "StorageClass",
+        "VolumeAttributesClass",
+    ),
     *("CSIDriver", "DeviceClass", "Node", "CSINode", "CSIStorageCapacity", "ResourceSlice"),
     *("LimitRange", "ResourceQuota", "ServiceAccount", "Service", "PersistentVolume"),
     *("PersistentVolumeClaim", "ResourceClaimTemplate", "ResourceClaim", "Workload", "PodGroup"),

@@ -135,7 +135,7 @@ class ObjectFields:
         """Raises ApiError for a configuration that cannot be applied here."""
         metadata = config.get("metadata")
         kind = (config.get("apiVersion") or "", config.get("kind") or "")
-        if kind != (self.resource.api_version, self.resource.kind):
+        if kind != (self.resource.api_version, self.resource.written_kind):
             raise bad_request(f"invalid object type: {kind[0] or '/'}, Kind={kind[1]}")
         if isinstance(metadata, Mapping) and metadata.get("managedFields") is not None:
             raise bad_request("metadata.managedFields must be nil")

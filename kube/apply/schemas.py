@@ -6,16 +6,19 @@ without these the strategy of strategic merge patches. Upstream: kube-openapi/pk
 
 from collections.abc import Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
+from engine.objects.custom.definition import CustomVersion
 from engine.objects.openapi.definitions import Definitions, Schema, definitions
-from engine.objects.openapi.names import definition_of
 from kube.apply.fields import field, item_equal_to, item_with
 from kube.resources import Resource
 
 # The defaults of keys, which the definitions leave out. Upstream: "+default" in core/v1/types.go.
 _KEY_DEFAULTS = {"protocol": "TCP"}
+_METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_TEXT: Schema = {"type": "string"}
+_PRESERVED = "x-kubernetes-preserve-unknown-fields"
 
 
 class Form(Enum):
@@ -40,6 +43,9 @@ class Shape:
         self._fields: Mapping[str, Schema] = schema.get("properties") or {}
         inner = schema.get("items") or schema.get("additionalProperties")
         self._items: Schema | None = inner if isinstance(inner, dict) else None
+        is_open = bool(schema.get(_PRESERVED))
+        if is_open and self._fields and self._items is None:
+            self._items = {"type": "object"}
         # Of the fields that the schema names, as far as they were asked for.
         self._met: dict[str, tuple[str, Shape]] = {}
         self.scalar: str = ""
@@ -53,6 +59,8 @@ class Shape:
                 self.form = Form.MAP
                 self.is_atomic = schema.get("x-kubernetes-map-type") == "atomic"
             case "object":
+                self.form = None
+            case None if is_open:
                 self.form = None
             case scalar:
                 self.form = Form.SCALAR
@@ -153,10 +161,20 @@ class Schemas:
         return {**self._followed(self._known.get(reference.rpartition("/")[2], {})), **schema}
 
 
-@cache
 def shape_of(resource: Resource) -> Shape:
     """The shape of the objects of a served kind."""
-    return _served().named(definition_of(resource.api_version, resource.kind))
+    if resource.custom is not None:
+        return _custom_shape(resource.custom)
+    return _served().named(resource.definition_name(resource.kind))
+
+
+@lru_cache(maxsize=256)
+def _custom_shape(version: CustomVersion) -> Shape:
+    schema = version.schema or {"type": "object", _PRESERVED: True}
+    own = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": {"$ref": _METADATA}}
+    fields = {**(schema.get("properties") or {}), **own}
+    name = f"{version.api_version}/{version.definition.kind}"
+    return Schemas({**definitions(), name: {**schema, "properties": fields}}).named(name)
 
 
 @cache

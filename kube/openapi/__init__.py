@@ -6,7 +6,8 @@ that every kubectl reads. The documents are made once, when they are first asked
 are kept.
 """
 
-from kube.openapi.documents import documents
+from kube.custom_kinds import NO_CUSTOM, CustomResources
+from kube.openapi.custom import documents_with
 
 __all__ = ["PROTOBUF", "v2_json", "v2_protobuf", "v3", "v3_hash", "v3_index", "wants_protobuf"]
 
@@ -24,26 +25,26 @@ def wants_protobuf(accept: str) -> bool:
     return any(one in accept for one in _ACCEPTED)
 
 
-def v2_json() -> bytes:
+def v2_json(custom: CustomResources = NO_CUSTOM) -> bytes:
     """The document of version 2."""
-    return documents().v2_json
+    return documents_with(custom).v2_json
 
 
-def v2_protobuf() -> bytes:
+def v2_protobuf(custom: CustomResources = NO_CUSTOM) -> bytes:
     """The same as protobuf, by the schema of gnostic."""
-    return documents().v2_protobuf
+    return documents_with(custom).v2_protobuf
 
 
-def v3_index(root: str) -> bytes:
+def v3_index(root: str, custom: CustomResources = NO_CUSTOM) -> bytes:
     """Where the documents of version 3 are, below the address *root* of the server."""
-    return documents().v3_index(root)
+    return documents_with(custom).v3_index(root)
 
 
-def v3(path: str) -> bytes | None:
+def v3(path: str, custom: CustomResources = NO_CUSTOM) -> bytes | None:
     """The document of a group-version, at "api/v1" or "apis/apps/v1"; None for no such one."""
-    return documents().v3.get(path)
+    return documents_with(custom).v3.get(path)
 
 
-def v3_hash(path: str) -> str | None:
+def v3_hash(path: str, custom: CustomResources = NO_CUSTOM) -> str | None:
     """The hash of the document of a group-version, as the index has it; None for no such one."""
-    return documents().v3_hashes.get(path)
+    return documents_with(custom).v3_hashes.get(path)

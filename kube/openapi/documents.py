@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 
 from engine.objects.openapi.definitions import Definitions, Schema
-from engine.objects.openapi.names import definition_of
 from kube.openapi.definitions import (
     DELETE_OPTIONS,
     IN_VERSION_2,
@@ -54,7 +53,12 @@ def documents() -> Documents:
     """The documents. They are made when they are first asked for, which takes a moment."""
     known = served_definitions()
     version_2 = _v2(known)
-    version_3 = {path_of(one): orjson.dumps(_v3(one, known)) for one in group_versions()}
+    version_3 = {
+        path_of(version): orjson.dumps(
+            document_v3([one for one in SERVED if one.api_version == version], known)
+        )
+        for version in group_versions()
+    }
     hashes = {path: hashlib.sha256(text).hexdigest().upper() for path, text in version_3.items()}
     return Documents(orjson.dumps(version_2), document_bytes(version_2), version_3, hashes)
 
@@ -68,25 +72,27 @@ def _v2(known: Definitions) -> Schema:
     return {
         "swagger": "2.0",
         "info": _INFO,
-        "paths": _paths_of(SERVED, Version2(), known),
-        "definitions": _pointing("#/definitions/", _in_version(known, IN_VERSION_2)),
+        "paths": paths_of(SERVED, Version2(), known),
+        "definitions": pointing("#/definitions/", in_version(known, IN_VERSION_2)),
     }
 
 
-def _v3(group_version: str, known: Definitions) -> Schema:
-    served = [one for one in SERVED if one.api_version == group_version]
-    schemas = _in_version(_needed(served, known), IN_VERSION_3)
+def document_v3(served: Iterable[Resource], known: Definitions) -> Schema:
+    """The document of version 3 of the resources of a group-version, of *known* definitions."""
+    resources = list(served)
+    schemas = in_version(_needed(resources, known), IN_VERSION_3)
     return {
         "openapi": "3.0.0",
         "info": _INFO,
-        "paths": _paths_of(served, Version3(), known),
-        "components": {"schemas": _pointing("#/components/schemas/", schemas)},
+        "paths": paths_of(resources, Version3(), known),
+        "components": {"schemas": pointing("#/components/schemas/", schemas)},
     }
 
 
-def _paths_of(
+def paths_of(
     served: Iterable[Resource], version: Version2 | Version3, known: Definitions
 ) -> dict[str, Schema]:
+    """The addresses of resources."""
     found: dict[str, Schema] = {}
     for one in served:
         found |= paths(f"/{path_of(one.api_version)}", Operations(one, version, known))
@@ -97,21 +103,27 @@ def _needed(served: Iterable[Resource], known: Definitions) -> Definitions:
     """The definitions that a group-version refers to."""
     wanted = [DELETE_OPTIONS]
     for one in served:
-        wanted += [definition_of(one.api_version, kind) for kind in (one.kind, one.list_kind)]
-    found: dict[str, Schema] = {}
-    while wanted:
-        name = wanted.pop()
+        wanted += [one.definition_name(kind) for kind in (one.written_kind, one.list_kind)]
+    return reached(wanted, known)
+
+
+def reached(wanted: Iterable[str], known: Definitions) -> Definitions:
+    """The definitions of those names, and all that they refer to."""
+    waiting, found = [*wanted], dict[str, Schema]()
+    while waiting:
+        name = waiting.pop()
         if name in known and name not in found:
             found[name] = known[name]
-            wanted += references(known[name])
+            waiting += references(known[name])
     return dict(sorted(found.items()))
 
 
-def _in_version(known: Definitions, special: Definitions) -> Definitions:
+def in_version(known: Definitions, special: Definitions) -> Definitions:
+    """The definitions, with values that are written in more than one way as a version says it."""
     return {name: {**schema, **special.get(name, {})} for name, schema in known.items()}
 
 
-def _pointing(prefix: str, schemas: Definitions) -> Definitions:
+def pointing(prefix: str, schemas: Definitions) -> Definitions:
     """The schemas with references that begin with *prefix*."""
     return {name: _pointed(prefix, one) for name, one in schemas.items()}
 

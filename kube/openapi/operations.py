@@ -5,7 +5,6 @@ the server validate, or try, what it sends; and for the address of a resource to
 """
 
 from engine.objects.openapi.definitions import Definitions, Schema
-from engine.objects.openapi.names import definition_of
 from kube.resources import Resource
 
 _PATCHES = (
@@ -29,6 +28,11 @@ _LIST_PARAMETERS = {
     "timeoutSeconds": "integer",
     "watch": "boolean",
 }
+
+
+def patches_of(resource: Resource) -> tuple[str, ...]:
+    """The media types of the patches that a resource takes."""
+    return tuple(one for one in _PATCHES if not (resource.custom and "strategic" in one))
 
 
 class Version2:
@@ -81,11 +85,11 @@ class Operations:
     ) -> None:
         self.resource = resource
         self._version = version
-        self._object = self._schema(resource.kind, known)
+        self._object = self._schema(resource.written_kind, known)
         self._list = self._schema(resource.list_kind, known)
 
     def _schema(self, kind: str, known: Definitions) -> Schema:
-        name = definition_of(self.resource.api_version, kind)
+        name = self.resource.definition_name(kind)
         return self._version.reference(name) if name in known else {"type": "object"}
 
     def of_collection(self) -> Schema:
@@ -98,7 +102,7 @@ class Operations:
         return {
             "get": self._operation("get", {}, self._object),
             "put": self._writes("put", _WRITE_PARAMETERS, (_JSON,)),
-            "patch": self._writes("patch", _PATCH_PARAMETERS, _PATCHES),
+            "patch": self._writes("patch", _PATCH_PARAMETERS, patches_of(self.resource)),
             "delete": self._operation("delete", {"dryRun": "string"}, self._object),
         }
 
@@ -115,7 +119,7 @@ class Operations:
 
     def _operation(self, action: str, parameters: dict[str, str], schema: Schema) -> Schema:
         one = self.resource
-        kind = {"group": one.group, "version": one.version, "kind": one.kind}
+        kind = {"group": one.group, "version": one.version, "kind": one.written_kind}
         return {
             "parameters": [self._version.parameter(*each) for each in parameters.items()],
             "responses": self._version.responses(schema),

@@ -8,7 +8,6 @@ $setElementOrder/FIELD. Upstream: apimachinery/pkg/util/strategicpatch/patch.go.
 from collections.abc import Mapping
 from typing import Any
 
-from engine.objects.openapi.names import definition_of
 from kube.patching.merge_keys import field_rules
 from kube.resources import Resource
 from kube.status import bad_request
@@ -23,7 +22,7 @@ def strategic_patched(resource: Resource, target: Mapping[str, Any], patch: Any)
     """*target*, an object of *resource*, with the patch. Raises ApiError for what makes no sense."""
     if not isinstance(patch, Mapping):
         raise bad_request("a strategic merge patch is an object")
-    definition = definition_of(resource.api_version, resource.kind)
+    definition = resource.definition_name(resource.kind)
     found = _merged(definition, target, patch)
     return found if found is not None else {}
 

@@ -5,6 +5,7 @@ writes them, in which only pointers can be absent, so that a zero elsewhere mean
 """
 
 import base64
+import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -129,6 +130,8 @@ def _message(name: str, content: Any, depth: int) -> Any:
     special = _SPECIAL.get(name)
     if special is not None:
         return special(content)
+    if name in _OR_SCHEMA:
+        return _or_schema(_by_number(content), _OR_SCHEMA[name], depth)
     fields = _messages()[name]
     found: dict[str, Any] = {}
     for number, _, raw in _values(content):
@@ -166,9 +169,23 @@ def _value(type: str, raw: Any, depth: int) -> Any:
         case "int32" | "int64":
             return raw - (1 << 64) if raw >> 63 else raw
         case "double":
-            raise NotProtobuf("a field of type double is not read")
+            return _number(raw)
         case _:
             return _message(type, raw, depth + 1)
+
+
+def _number(raw: Any) -> int | float:
+    found: float = struct.unpack("<d", bytes(raw))[0]
+    return int(found) if found.is_integer() else found
+
+
+def _or_schema(parts: dict[int, Any], other: int, depth: int) -> Any:
+    """A schema, or what else may stand in its place: true or false, or several of them."""
+    schema = "apiextensions.v1.JSONSchemaProps"
+    number = _SCHEMA_NUMBER[other]
+    if number in parts:
+        return _message(schema, parts[number], depth + 1)
+    return bool(parts.get(other)) if other == _ALLOWS else []
 
 
 def _by_number(content: Any) -> dict[int, Any]:
@@ -222,7 +239,15 @@ def _items(content: Any) -> list[str]:
     return [bytes(value).decode() for number, _, value in _values(content) if number == 1]
 
 
+# What stands in a schema's place, by the number of the other field, and that of the schema.
+_ALLOWS, _SCHEMAS = 1, 2
+_SCHEMA_NUMBER = {_ALLOWS: 2, _SCHEMAS: 1}
+_OR_SCHEMA = {
+    "apiextensions.v1.JSONSchemaPropsOrArray": _SCHEMAS,
+    "apiextensions.v1.JSONSchemaPropsOrBool": _ALLOWS,
+}
 _SPECIAL = {
+    "apiextensions.v1.JSON": _raw,
     "authentication.v1.ExtraValue": _items,
     "authorization.v1.ExtraValue": _items,
     "intstr.IntOrString": _int_or_string,

@@ -1,6 +1,7 @@
 """Writes fields.txt: `python -m kube.protobuf.extract FOLDER…`.
 
-The folders are checkouts of k8s.io/api and k8s.io/apimachinery, the oldest first: versions that were
+The folders are checkouts of k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver, the
+oldest first: versions that were
 removed since are only in older ones. A line is a message and its fields:
 
     core.v1.PodSpec volumes=1*core.v1.Volume nodeName=10:string priority=25?int32 …
@@ -62,8 +63,17 @@ def _messages(proto: Path) -> Messages:
             kind = "%" if of_map else "*" if label == "repeated" else ":"
             if kind == ":" and field in pointers.get(name, ()):
                 kind = "?"
-            fields.append((field, int(number), kind, _type(of_map or plain, package)))
+            named = _json_name(field) if name == "JSONSchemaProps" else field
+            fields.append((named, int(number), kind, _type(of_map or plain, package)))
     return messages
+
+
+def _json_name(field: str) -> str:
+    """What JSON calls a field of a schema: "x-kubernetes-list-type" of xKubernetesListType."""
+    if field in ("ref", "schema"):
+        return f"${field}"
+    is_extension = field.startswith("xKubernetes")
+    return re.sub(r"[A-Z]", lambda one: f"-{one[0].lower()}", field) if is_extension else field
 
 
 def _type(name: str, package: str) -> str:

@@ -73,9 +73,30 @@ def _unsupported(resource: Resource, field: str) -> str:
     return f'"{field}" is not a known field selector: only "{NAME}", "{NAMESPACE}"'
 
 
-@cache
 def fields_of(resource: Resource) -> Mapping[str, Getter]:
     """The fields by which objects of the resource can be selected."""
+    if resource.custom is None:
+        return _usual_fields_of(resource)
+    named = _METADATA if resource.namespaced else _ONLY_NAME
+    return {**named, **{path: _at(path) for path in resource.custom.selectable_fields}}
+
+
+def _at(path: str) -> Getter:
+    """What is at "spec.color", as text. Upstream: pkg/registry/customresource/strategy.go."""
+
+    def get(one: Manifest) -> str:
+        found: Any = one
+        for name in path.split("."):
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return (
+            "" if found is None else str(found).lower() if isinstance(found, bool) else str(found)
+        )
+
+    return get
+
+
+@cache
+def _usual_fields_of(resource: Resource) -> Mapping[str, Getter]:
     if resource.group == "events.k8s.io":
         return {**_METADATA, **_OF_EVENTS_V1}
     named = _METADATA if resource.namespaced or resource.kind not in _OWN else _ONLY_NAME

@@ -5,11 +5,11 @@
 Whatever goes wrong is answered with a Status object.
 """
 
-from asyncio import FIRST_COMPLETED, create_task, gather, wait
+from asyncio import FIRST_COMPLETED, create_task, gather, to_thread, wait
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from time import time
-from typing import Any
+from typing import Any, TypeVar
 
 from channels.db import database_sync_to_async
 from django.utils.http import http_date
@@ -34,6 +34,7 @@ from kscope.runs.stream.watching import open_sockets, watcher_of
 from kscope.runs.web.bodies import MOST, SHORT_BYTES
 from kube import discovery, openapi
 from kube.addresses import Address, address_of, moment_of, target_of
+from kube.custom_kinds import NO_CUSTOM, CustomResources
 from kube.forms import form_of
 from kube.server import reviews
 from kube.server.answers import JSON, answered, refused, without_values
@@ -44,6 +45,7 @@ from kube.server.handover import Handover
 from kube.server.list_options import FAR_BEHIND
 from kube.server.listing import list_read, older_version
 from kube.server.objects import endpoints
+from kube.server.objects.custom_kinds import KnownKinds, custom_at, may_be_custom
 from kube.server.objects.hosts import KnownHosts
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
 from kube.server.reading import Read, check_timeout, found_object, object_read, shift_of
@@ -67,6 +69,7 @@ from kube.status import (
 )
 
 Scope = dict[str, Any]
+T = TypeVar("T")
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _READS = ("GET", "HEAD")
@@ -111,6 +114,7 @@ class Server:
         self._newest = Newest(self._short_links)
         self._uses = Uses(self._short_links)
         self._hosts = KnownHosts(self._short_links)
+        self._kinds = KnownKinds(self._short_links)
         self._lines = EngineLines()
 
     async def close(self) -> None:
@@ -181,13 +185,23 @@ class Server:
         request.state.run = run
         if not address.instant and (changes or run.is_used):
             await self._uses.note(run.pk)
-        fixed = await self._fixed(request, address, run)
+        then: Then | None = None
+        if moment is not None:
+            seq, at = await event_at(run, moment)
+            asker = _asker(visitor, request)
+            then = Then(self._links, run.pk, seq, at, run.ahead or 0, asker)
+        asks_custom = target is None and may_be_custom(address.path)
+        if run.rows_seq is not None and then is None and (target is not None or asks_custom):
+            await rows_awaited(self._short_links, run.pk)
+        custom = NO_CUSTOM
+        if asks_custom:
+            custom = await (self._kinds.of(run.pk) if then is None else custom_at(then))
+            target = target_of(address.path, custom)
+        fixed = await self._fixed(request, address, run, custom)
         if fixed is not None:
             return fixed
         if target is None:
             raise no_such_path()
-        if run.rows_seq is not None:
-            await rows_awaited(self._short_links, run.pk)
         if reviews.is_review(target):
             # Every reader of the run may ask.
             request.scope[MOST] = SHORT_BYTES
@@ -215,15 +229,12 @@ class Server:
         ahead = run.ahead or 0
         read = Read.of(request, target, shift_of(run), ahead, hides=hides, hosts=hosts)
         is_watched = target.is_collection and read.options.is_watch
-        if moment is not None:
-            seq, at = await event_at(run, moment)
-            asker = _asker(visitor, request)
-            instant: Instant = Then(self._links, run.pk, seq, at, ahead, asker)
+        if then is not None:
             if is_watched:
-                return _stream(_watcher(read, Watch.of(read)).of_past(instant))
-            if target.is_collection and (older := older_version(read, seq)) is not None:
-                return await self._listed_then(read, run, older, asker)
-            return await _read(read, instant, run)
+                return _stream(_watcher(read, Watch.of(read)).of_past(then))
+            if target.is_collection and (older := older_version(read, then.seq)) is not None:
+                return await self._listed_then(read, run, older, _asker(visitor, request))
+            return await _read(read, then, run)
         if is_watched:
             await self._uses.note(run.pk)
             stack.enter_context(_counted(visitor, request))
@@ -290,8 +301,10 @@ class Server:
         watcher = EndpointsWatcher(watch) if is_made else _watcher(read, watch)
         return watcher.texts(feed, self._links, may_watch, has_listed)
 
-    async def _fixed(self, request: Request, address: Address, run: Run) -> Response | None:
-        """What is the same for all instants: health, version, discovery and schemas."""
+    async def _fixed(
+        self, request: Request, address: Address, run: Run, custom: CustomResources
+    ) -> Response | None:
+        """What is no object: health, version, discovery and schemas."""
         path = address.path.rstrip("/") or "/"
         accept = request.headers.get("accept", "")
         match path:
@@ -302,17 +315,21 @@ class Server:
                 faults = await _faults(run) if needs_worker else {}
                 return _health(path.removeprefix("/"), request, faults)
             case "/openapi/v2" if openapi.wants_protobuf(accept):
-                return Response(openapi.v2_protobuf(), media_type=openapi.PROTOBUF)
+                return Response(
+                    await _made(openapi.v2_protobuf, custom), media_type=openapi.PROTOBUF
+                )
             case "/openapi/v2":
-                return Response(openapi.v2_json(), media_type=JSON)
+                return Response(await _made(openapi.v2_json, custom), media_type=JSON)
             case "/openapi/v3":
                 root = address.root
-                return Response(openapi.v3_index(root), media_type=JSON)
+                index = await _made(openapi.v3_index, root, custom)
+                return Response(index, media_type=JSON)
             case _ if path.startswith("/openapi/v3/"):
-                return _schemas(path.removeprefix("/openapi/v3/"), request, address.root)
+                place = path.removeprefix("/openapi/v3/")
+                return await _made(_schemas, place, request, address.root, custom)
         host = request.headers.get("host", "")
         is_past = bool(address.instant)
-        found = discovery.document(path, form_of(accept), host, is_past=is_past)
+        found = discovery.document(path, form_of(accept), host, is_past=is_past, custom=custom)
         if found is None:
             return None
         kind = found.get("apiVersion", "")
@@ -323,12 +340,17 @@ class Server:
         return answered(found)
 
 
-def _schemas(path: str, request: Request, root: str) -> Response:
+async def _made(function: Callable[..., T], *given: Any) -> T:
+    """What a function returns that takes a moment when it is asked first, or after a change."""
+    return await to_thread(function, *given)
+
+
+def _schemas(path: str, request: Request, root: str, custom: CustomResources) -> Response:
     """The document of a group-version. With its hash in the address, it is kept for good.
 
     Upstream: kube-openapi, handler3/handler.go, HandleGroupVersion().
     """
-    text, known = openapi.v3(path), openapi.v3_hash(path)
+    text, known = openapi.v3(path, custom), openapi.v3_hash(path, custom)
     if text is None:
         raise no_such_path()
     asked = request.query_params.get("hash")
@@ -372,7 +394,7 @@ async def _read(read: Read, instant: Instant, run: Run) -> Response:
         case "" | "status" | "resize" | "approval":
             return await object_read(read, instant)
         case "scale":
-            return answered(scale_of(await found_object(read, instant)))
+            return answered(scale_of(await found_object(read, instant), read.target.resource))
         case "log" | "exec" as what:
             seen, scripts = await pod_seen(read, instant), await scripts_of_run(run.pk)
             query = read.request.query_params

@@ -1,6 +1,6 @@
 """The parts of a column: its name and type, and how the cell of an object is found.
 
-A cell is text, a number or a boolean. Columns of priority 1 are those that `-o wide` adds; a server
+A cell is text, a number or a boolean; that of a custom kind may be null. Columns of priority 1 are those that `-o wide` adds; a server
 sends them always.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 from kube.tables.durations import since
 
 Object = Mapping[str, Any]
-Cell = str | int | bool
+Cell = str | int | float | bool | None
 # Of an object and what clocks show now, in nanoseconds since EPOCH.
 Get = Callable[[Object, int], Cell]
 

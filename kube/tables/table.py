@@ -6,6 +6,7 @@ from typing import Any
 
 from kube.resources import Resource
 from kube.status import bad_request
+from kube.tables.custom import printer_of_custom
 from kube.tables.printers import Printer, printer_of
 
 Manifest = dict[str, Any]
@@ -35,7 +36,8 @@ class Rows:
 
     @property
     def _printer(self) -> Printer:
-        return printer_of(self.resource.kind)
+        custom = self.resource.custom
+        return printer_of(self.resource.kind) if custom is None else printer_of_custom(custom)
 
     def head(self, resource_version: str) -> Manifest:
         """The Table without its rows."""

@@ -23,10 +23,13 @@ from engine.api_server.admission.quota.quota_admission import QuotaAdmission
 from engine.api_server.admission.refusals import forbidden_unnamed
 from engine.api_server.admission.rules import AdmissionRules
 from engine.api_server.admission.topology_labels import topology_labels
+from engine.api_server.custom.kinds import CustomKinds
 from engine.api_server.store.store import ObjectStore
 from engine.kernel.errors import Forbidden, NamespaceTerminating
 from engine.kernel.units import timestamp
 from engine.objects.autoscalers import AUTOSCALER, newest_form
+from engine.objects.custom.definition import DEFINITION
+from engine.objects.custom.objects import CustomObject
 from engine.objects.device_taint_rules import DEVICE_TAINT_RULE
 from engine.objects.objects import (
     ApiObject,
@@ -81,6 +84,7 @@ class Admission:
         "_store",
         "_is_open",
         "_taints_new_nodes",
+        "custom",
         "rules",
     )
 
@@ -96,6 +100,7 @@ class Admission:
         outside: Outside | None = None,
     ) -> None:
         self._store = store
+        self.custom = CustomKinds(store)
         self._outside = outside or Outside()
         self._resources = resources or NEWEST
         self.rules = rules
@@ -161,6 +166,10 @@ class Admission:
             return protected(self._admit_claim(obj))
         if isinstance(obj, Node) and self._is_open and self._taints_new_nodes:
             return _not_ready(obj)
+        if isinstance(obj, CustomObject):
+            return obj.with_metadata(generation=obj.metadata.get("generation") or 1)
+        if obj.kind == DEFINITION:
+            return self.custom.admitted_definition(obj)
         obj = with_default_selector(obj)
         if obj.kind == "DaemonSet":
             return _with_template_generation(obj, max(1, template_generation(obj)))
@@ -185,6 +194,10 @@ class Admission:
         """
         if isinstance(old, Pod) and old.spec != new.spec:
             new = new.with_metadata(generation=old.generation + 1)
+        if isinstance(old, CustomObject):
+            return self.custom.with_generation(old, new)
+        if old.kind == DEFINITION:
+            return self.custom.admitted_definition(new)
         new = with_default_selector(new)
         if isinstance(new, PersistentVolumeClaim) and not old.deletion_timestamp:
             self._limits.check(new)
@@ -216,7 +229,7 @@ class Admission:
         namespace = self._store.find("Namespace", obj.namespace) if obj.namespace else None
         if namespace is not None and namespace.deletion_timestamp:
             raise NamespaceTerminating(
-                f'{obj.kind.lower()}s "{obj.name}" is forbidden: unable to create new content in '
+                f'{_resource(obj)} "{obj.name}" is forbidden: unable to create new content in '
                 f"namespace {obj.namespace} because it is being terminated"
             )
 
@@ -336,6 +349,11 @@ class Admission:
                 chosen = min(c.name for c in defaults if c.creation_timestamp == newest)
                 claim = claim.patched({"spec": {"storageClassName": chosen}})
         return claim if "phase" in claim.status else claim.patched({"status": {"phase": "Pending"}})
+
+
+def _resource(obj: ApiObject) -> str:
+    kind, separator, group = obj.kind.lower().partition(".")
+    return f"{kind}s{separator}{group}"
 
 
 def was_admitted(pod: Pod) -> bool:

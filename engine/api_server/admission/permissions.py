@@ -5,7 +5,9 @@ Pages, commands, steps of scenarios and imports may do more, because kscope is f
 Whoever writes says which it is; the rules are those of `strategy`, for all of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from engine.objects.custom.definition import CustomDefinition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +60,13 @@ PERMISSIONS = {one.name: one for one in (OBJECT, STATUS, RESIZE, ANYTHING)}
 def permission_at(subresource: str) -> Permission:
     """What a client may do at this address of an object; "" is that of the object itself."""
     return {"approval": STATUS, "status": STATUS, "resize": RESIZE}.get(subresource, OBJECT)
+
+
+def custom_permission(permission: Permission, definition: CustomDefinition | None) -> Permission:
+    """What a write of an object of a custom kind may change, or of another one, for None.
+
+    The status of a custom kind that gives it no address of its own is a part like any other.
+    """
+    if definition is None or definition.stored.has_status or not permission.rest:
+        return permission
+    return replace(permission, status=True)

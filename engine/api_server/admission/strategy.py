@@ -20,13 +20,24 @@ from engine.api_server.validation import pod_updates, updates
 from engine.api_server.validation.report import aggregate, field_error
 from engine.api_server.validation.volumes import check_update as check_storage_update
 from engine.kernel.errors import Invalid
+from engine.objects.custom.definition import DEFINITION, written_kind
+from engine.objects.custom.objects import CustomObject
 from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject, Manifest, Pod, StorageClass
 from engine.objects.values.shown import shown
 
 # Kinds whose generation begins with 1. Upstream: PrepareForCreate() of their strategies.
 _BEGIN_WITH_1: Final = frozenset(
-    ("CronJob", "DaemonSet", "Deployment", "DeviceClass", "Job", "Pod", "PodDisruptionBudget")
+    (
+        DEFINITION,
+        "CronJob",
+        "DaemonSet",
+        "Deployment",
+        "DeviceClass",
+        "Job",
+        "Pod",
+        "PodDisruptionBudget",
+    )
     + ("DeviceTaintRule", "FlowSchema", "Ingress", "IngressClass", "NetworkPolicy")
     + ("EndpointSlice", "PodTemplate", "PriorityLevelConfiguration")
     + ("PriorityClass", "ReplicaSet", "ReplicationController", "ResourceSlice", "StatefulSet")
@@ -64,7 +75,7 @@ def prepare_for_create(manifest: Manifest, permission: Permission) -> Manifest:
     dropped = {*_WIPED}
     if manifest.get("kind") in _BEGIN_WITH_1:
         dropped.add("generation")
-    kept = {name: part for name, part in manifest.items() if name != "status"}
+    kept = {name: part for name, part in manifest.items() if permission.status or name != "status"}
     return {**kept, "metadata": _without(cast("Manifest", metadata), dropped)}
 
 
@@ -91,7 +102,7 @@ def permitted(kind: str, patch: Manifest, permission: Permission) -> Manifest:
 
 def _beside_the_status(kind: str, metadata: Manifest) -> Manifest:
     """What a write of a status may change of the metadata: of most kinds, as much as any write."""
-    if kind in _STATUS_ALONE:
+    if kind in _STATUS_ALONE or written_kind(kind) != kind:
         # Who manages the fields of a status, too, is noted in the metadata.
         return {name: part for name, part in metadata.items() if name == "managedFields"}
     return _without(metadata, _NOT_WITH_STATUS.get(kind, ()))
@@ -183,6 +194,8 @@ def check_update(
     """
     if isinstance(old, Pod):
         errors = pod_errors(old.raw, new.raw, permission)
+    elif isinstance(old, CustomObject):
+        errors = []
     else:
         check_storage_update(
             old,

@@ -17,6 +17,7 @@ from engine.kernel.errors import AlreadyExists, Conflict, NotFound
 from engine.kernel.loop import EventLoop
 from engine.kernel.recorder import Recorder
 from engine.kernel.units import nanoseconds, timestamp
+from engine.objects.custom.definition import DEFINITION
 from engine.objects.objects import (
     ApiObject,
     Labels,
@@ -38,7 +39,7 @@ _FACT_NAMES = {
 # Kinds whose metadata.generation counts the changes of their spec.
 _GENERATED = frozenset(
     {"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job"}
-    | {"CronJob", "DeviceTaintRule", "PodDisruptionBudget"}
+    | {"CronJob", DEFINITION, "DeviceTaintRule", "PodDisruptionBudget"}
 )
 
 # How a write is recorded: a method of WriteRecord.

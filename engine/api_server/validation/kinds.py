@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.api_server.validation.automatic.autoscalers import autoscaler
 from engine.api_server.validation.automatic.cron_jobs import cron_job
+from engine.api_server.validation.custom_definitions import custom_definition
 from engine.api_server.validation.devices import (
     allocated_device,
     device_selectors,
@@ -15,7 +16,6 @@ from engine.api_server.validation.devices import (
     resource_slice,
 )
 from engine.api_server.validation.jobs import job_with_selector
-from engine.api_server.validation.pod_groups import scheduling_policy
 from engine.api_server.validation.pods import (
     POD_SPEC,
     container_statuses,
@@ -66,8 +66,10 @@ from engine.api_server.validation.storage import (
 from engine.api_server.validation.workloads import (
     controller_with_selector,
     count_or_percent,
+    scheduling_policy,
     workload_with_selector,
 )
+from engine.objects.custom.definition import DEFINITION
 from engine.objects.documents import Path
 from engine.objects.openapi.definitions import NEWEST
 from engine.objects.openapi.findings import findings
@@ -289,7 +291,8 @@ def _revision(value: Any, path: Path, report: Report) -> None:
 
 # Kinds that users do not load: an engine creates their objects and reads them again.
 STORED_KINDS: Mapping[str, Rule] = {
-    "ControllerRevision": kind_fields(data=_revision, revision=any_integer)
+    "ControllerRevision": kind_fields(data=_revision, revision=any_integer),
+    DEFINITION: custom_definition,
 }
 
 _CORE_KINDS = (

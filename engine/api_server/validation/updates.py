@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from engine.api_server.validation.custom_definitions import definition_update
 from engine.api_server.validation.report import field_error
 from engine.api_server.validation.workloads import DEFAULTS_SELECTOR
+from engine.objects.custom.definition import DEFINITION
 from engine.objects.manifest_parts import items, section
 
 Manifest = Mapping[str, Any]
@@ -212,6 +214,7 @@ def _pod_cidrs(spec: dict[str, Any]) -> list[str]:
 
 _UPDATES: Final[Mapping[str, Update]] = {
     "ConfigMap": _config_map,
+    DEFINITION: definition_update,
     "DaemonSet": _selector,
     "Deployment": _selector,
     "Node": _node,

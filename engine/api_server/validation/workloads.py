@@ -1,4 +1,4 @@
-"""Rules for workloads, whose selector has to match the pods that they make."""
+"""Rules for workloads, whose selector has to match the pods that they make, and for PodGroups."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from engine.api_server.validation.report import Report
 from engine.api_server.validation.rules import (
     boolean,
     fields,
+    integer,
     label_selector,
     labels,
     list_of,
@@ -167,3 +168,21 @@ def controller_with_selector(value: Any, path: Path, report: Report) -> None:
         report.add((*path, "spec", "selector"), None, "is missing")
     else:
         refuse_mismatch(LabelSelector.parse({"matchLabels": selector}), made, path, report)
+
+
+_POLICIES = ("basic", "gang")
+_policy_fields = fields(basic=fields(), gang=fields(("minCount",), minCount=integer(1, 2**31 - 1)))
+
+
+def scheduling_policy(value: Any, path: Path, report: Report) -> None:
+    """Of a PodGroup exactly one of `basic` and `gang`; a gang says how many pods it needs.
+
+    Upstream: pkg/apis/scheduling/validation (v1alpha2).
+    """
+    before = len(report.problems)
+    _policy_fields(value, path, report)
+    if len(report.problems) > before:
+        return
+    given = [name for name in _POLICIES if cast("dict[str, Any]", value).get(name) is not None]
+    if len(given) != 1:
+        report.add(path, value, f"must have exactly one of {', '.join(_POLICIES)}")

@@ -20,6 +20,12 @@ from engine.controllers.shared.owners import (
     without_owner,
 )
 from engine.kernel.errors import ApiError
+from engine.objects.custom.definition import (
+    DEFINITION,
+    CustomDefinition,
+    group_of,
+    kind_in_group,
+)
 from engine.objects.objects import ApiObject, Manifest
 
 # Kinds whose objects own or are owned.
@@ -33,6 +39,13 @@ GRAPH_KINDS: Final = (
     "CronJob",
     "ReplicationController",
     "ResourceClaim",
+)
+
+# Kinds that own nothing by themselves, and may be owned where there are custom kinds.
+OWNED_KINDS: Final = (
+    *("ConfigMap", "EndpointSlice", "HorizontalPodAutoscaler", "Ingress", "NetworkPolicy"),
+    *("PodDisruptionBudget", "Role", "RoleBinding", "Secret", "Service", "ServiceAccount"),
+    *("ClusterRole", "ClusterRoleBinding", "PodTemplate", "ResourceQuota", "LimitRange"),
 )
 
 # A kind that a scenario may leave out, and the kind whose presence shows that it is managed.
@@ -64,18 +77,34 @@ class GarbageCollector:
         self._listers.nodes.on_event(self._on_owner)
         self._others: list[Informer[ApiObject]] = []
         for kind in GRAPH_KINDS:
-            if kind == "ResourceClaim":
-                informer: Informer[ApiObject] = Informer(context.store, kind, context.watch_latency)
-                self._others.append(informer)
-            else:
-                informer = self._listers.of(kind)
+            is_other = kind == "ResourceClaim"
+            informer = self._follow(kind) if is_other else self._listers.of(kind)
             informer.on_event(self._on_object)
+        # The custom kinds that are followed, and what else since there is one.
+        self._followed: dict[str, None] = {}
+        self._follow(DEFINITION).on_event(self._on_definition)
 
     def restarted(self, context: ControllerContext) -> "GarbageCollector":
         """The same controller in a new process, which knows nothing yet."""
         return GarbageCollector(context)
 
     # The graph
+
+    def _on_definition(self, event: WatchEvent) -> None:
+        for kind in (CustomDefinition(event.new.raw).stored_kind, *OWNED_KINDS):
+            if kind not in self._followed:
+                self._followed[kind] = None
+                self._follow(kind).on_event(self._on_object)
+
+    def _follow(self, kind: str) -> Informer[ApiObject]:
+        informer: Informer[ApiObject] = Informer(self._store, kind, self._latency)
+        self._others.append(informer)
+        return informer
+
+    def _kind_of(self, ref: Manifest) -> str:
+        """What the run calls the kind of an owner."""
+        kind = kind_in_group(str(ref.get("kind") or ""), group_of(ref))
+        return kind if kind in self._followed else str(ref.get("kind") or "")
 
     def _on_object(self, event: WatchEvent) -> None:
         new, old = event.new, event.old
@@ -127,7 +156,7 @@ class GarbageCollector:
 
     def _check_owners(self, obj: ApiObject) -> None:
         for ref in obj.owner_references:
-            if self._owner(ref, obj.namespace) is None and self._knows(ref.get("kind", "")):
+            if self._owner(ref, obj.namespace) is None and self._knows(self._kind_of(ref)):
                 self._queue.add(_entry(obj))
                 return
 
@@ -157,7 +186,7 @@ class GarbageCollector:
 
     def _owner(self, ref: Manifest, namespace: str) -> ApiObject | None:
         """The live owner, or None when it is gone or another one has its name."""
-        kind, name = ref.get("kind", ""), ref.get("name", "")
+        kind, name = self._kind_of(ref), ref.get("name", "")
         found = self._store.find(kind, f"{namespace}/{name}") or self._store.find(kind, name)
         return found if found is not None and refers_to(ref, found) else None
 
@@ -194,7 +223,7 @@ class GarbageCollector:
         for ref in obj.owner_references:
             owner = self._owner(ref, obj.namespace)
             if owner is None:
-                if not self._knows(ref.get("kind", "")):
+                if not self._knows(self._kind_of(ref)):
                     solid.append(ref)
             elif owner.deletion_timestamp and FOREGROUND_FINALIZER in owner.finalizers:
                 waiting.append(ref)

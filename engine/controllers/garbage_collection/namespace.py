@@ -103,7 +103,7 @@ class NamespaceController(Controller):
         return nanoseconds(seconds // 2 + 1)
 
     def _conditions(self, namespace: ApiObject, left: list[ApiObject]) -> list[Manifest]:
-        remaining = _counted([f"{obj.kind.lower()}s." for obj in left])
+        remaining = _counted([_resource(obj) for obj in left])
         finalizers = _counted([name for obj in left for name in obj.finalizers])
         conditions = [
             (
@@ -154,6 +154,11 @@ class NamespaceController(Controller):
             condition: Manifest = {"type": kind, "status": state, "lastTransitionTime": since}
             made.append({**condition, "reason": reason, "message": message})
         return made
+
+
+def _resource(obj: ApiObject) -> str:
+    kind, _, group = obj.kind.lower().partition(".")
+    return f"{kind}s.{group}"
 
 
 def _counted(names: list[str]) -> list[tuple[str, int]]:

@@ -11,6 +11,7 @@ from typing import Final
 from engine.api_server.store.store import ObjectStore
 from engine.controllers.shared.owners import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 from engine.kernel.units import timestamp
+from engine.objects.custom.definition import DEFINITION, TERMINATING, with_condition
 from engine.objects.objects import ApiObject, Pod
 
 BACKGROUND: Final = "Background"
@@ -30,6 +31,12 @@ PODS_ARE_KEPT: Final = (
     "child pods are preserved by default when jobs are deleted; set "
     "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this "
     "warning"
+)
+
+# Holds a CustomResourceDefinition while there are objects of its kind.
+CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+_PENDING: Final = (
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
 )
 
 _HOLDS: Final = {FOREGROUND: FOREGROUND_FINALIZER, ORPHAN: ORPHAN_FINALIZER}
@@ -82,6 +89,8 @@ def delete(
     if live.kind == "Namespace":
         _terminate_namespace(store, live, by)
         return
+    if live.kind == DEFINITION and not live.deletion_timestamp:
+        live = _with_cleanup(store, live, by)
     grace = grace_of(live) if grace_seconds is None or not grace_of(live) else grace_seconds
     hold = _HOLDS.get(options.propagation)
     others = [name for name in live.finalizers if name not in _HOLDS.values()]
@@ -94,6 +103,18 @@ def delete(
         deletionGracePeriodSeconds=grace,
     )
     store.update(marked, by=by, event=f"{live.kind}Terminating", message=message)
+
+
+def _with_cleanup(store: ObjectStore, definition: ApiObject, by: str) -> ApiObject:
+    """A definition that its finalizer holds from now on.
+
+    Upstream: apiextensions-apiserver pkg/registry/customresourcedefinition/etcd.go, Delete().
+    """
+    told = ("True", "InstanceDeletionPending", _PENDING, timestamp(store.clock))
+    conditions = with_condition(definition.raw, TERMINATING, *told)
+    held = [*dict.fromkeys((*definition.finalizers, CLEANUP_FINALIZER))]
+    marked = definition.with_metadata(finalizers=held)
+    return store.update(marked.replaced(status={**marked.status, "conditions": conditions}), by=by)
 
 
 def _terminate_namespace(store: ObjectStore, namespace: ApiObject, by: str) -> None:

@@ -27,6 +27,7 @@ _ALIKE: Final = {"resource.k8s.io/v1alpha3": "resource.k8s.io/v1beta1"}
 # Kinds that such a version has and the kept one has not.
 _NEW: Final = frozenset(("DeviceTaintRule", "DeviceTaintRuleList"))
 _PREFIX: Final = "io.k8s.api."
+_OF_DEFINITIONS: Final = "apiextensions.k8s.io"
 
 
 def kept_version(api_version: str, kind: str = "") -> str:
@@ -37,6 +38,8 @@ def kept_version(api_version: str, kind: str = "") -> str:
 def definition_of(api_version: str, kind: str) -> str:
     """The name of the definition of a kind: batch/v1 Job is io.k8s.api.batch.v1.Job."""
     group, _, version = kept_version(api_version, kind).rpartition("/")
+    if group == _OF_DEFINITIONS:
+        return f"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{kind}"
     return f"{_PREFIX}{group.partition('.')[0] or 'core'}.{version}.{kind}"
 
 

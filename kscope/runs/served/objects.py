@@ -63,6 +63,13 @@ async def objects_count(link: Link, run_id: int, kind: str, namespace: str, afte
     return found[0] if found else 0
 
 
+async def versions_of(link: Link, run_id: int, kind: str) -> dict[str, int]:
+    """By the key of each object of a kind, the event that wrote it."""
+    table, before = _table_of(kind)
+    rows = await (await link.execute(_written(table), [run_id, before])).fetchall()
+    return {key.removeprefix(before): seq for key, seq in rows}
+
+
 async def object_read(link: Link, run_id: int, kind: str, key: str) -> Version | None:
     """One object, or None; *key* is its name, after its namespace and a slash if it has one."""
     place = place_of(run_id, kind, key)
@@ -142,6 +149,14 @@ def _of_keys(table: str) -> bytes:
 _AFTER: LiteralString = (
     'FROM {} WHERE run_id = %s AND starts_with(key, %s) AND key COLLATE "C" > %s'
 )
+
+
+@cache
+def _written(table: str) -> bytes:
+    statement = sql.SQL(
+        "SELECT key, seq FROM {} WHERE run_id = %s AND starts_with(key, %s) ORDER BY key"
+    )
+    return statement.format(sql.Identifier(table)).as_bytes()
 
 
 @cache

@@ -80,7 +80,11 @@ class Watch:
         metadata: dict[str, Any] = {"resourceVersion": str(seq), "creationTimestamp": None}
         if annotations:
             metadata["annotations"] = annotations
-        one = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        one = {
+            "kind": resource.written_kind,
+            "apiVersion": resource.api_version,
+            "metadata": metadata,
+        }
         if read.form.is_table:
             row = {"cells": [], "object": {**one, "kind": "PartialObjectMetadata"}}
             one = {**read.rows(0).head(str(seq)), "columnDefinitions": None, "rows": [row]}

@@ -60,7 +60,7 @@ def configuration_of(request: Request, target: Target, text: bytes, given: Any) 
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-    return without_values(given, target.resource.kind, keeps_copy=True)
+    return without_values(given, target.resource.written_kind, keeps_copy=True)
 
 
 def with_managers(

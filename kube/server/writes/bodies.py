@@ -71,7 +71,7 @@ async def body_of(request: Request, resource: Resource) -> dict[str, Any]:
     except ValueError as problem:
         raise bad_request(f"the body cannot be read: {problem}") from problem
     if not isinstance(found, dict):
-        raise bad_request(f"the body is no {resource.kind}")
+        raise bad_request(f"the body is no {resource.written_kind}")
     return found
 
 
@@ -156,7 +156,7 @@ async def object_of(request: Request, resource: Resource, version: str) -> dict[
     Raises ApiError, also for fields that it cannot have.
     """
     given = await body_of(request, resource)
-    if given.get("kind", resource.kind) != resource.kind:
+    if given.get("kind", resource.written_kind) != resource.written_kind:
         return given
     text = await request.body()
     return await computed(request, text, _checked_object, request, resource, version, given, text)

@@ -14,7 +14,7 @@ from typing import Any
 from starlette.responses import Response
 
 from engine.api_server.admission import strategy
-from engine.api_server.admission.permissions import permission_at
+from engine.api_server.admission.permissions import custom_permission, permission_at
 from engine.api_server.validation.manifests import check_stored
 from engine.api_server.validation.report import Report
 from engine.input.cleaning import without_nulls, without_values
@@ -25,13 +25,14 @@ from kube import patching
 from kube.addresses import Target
 from kube.decoding import decoding_problem, fields_of
 from kube.defaults import defaulted
+from kube.openapi.operations import patches_of
 from kube.resources import PODS, Resource
 from kube.server.answers import answered
 from kube.server.objects.kubernetes_events import completed, note_command
 from kube.server.writes import engine_line
 from kube.server.writes.applying import check_writer, configuration_of, is_forced, with_managers
 from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of, warn, warns
-from kube.server.writes.creating import Creator, check_event
+from kube.server.writes.creating import Creator, check_custom, check_event
 from kube.server.writes.placing import check_place, placed, version_in
 from kube.server.writes.run_objects import Promise, RunObjects
 from kube.server.writes.scaling import scale_configuration, scale_of, with_scale
@@ -46,6 +47,7 @@ from kube.status import (
     not_found,
     other_uid,
     timed_out,
+    unsupported_media_type,
 )
 from kube.strict import patch_refusal, unknown_fields
 
@@ -78,6 +80,8 @@ class Changer:
         if kind == "json" and self.objects.hides and reads_values(patch):
             raise forbidden("copy, move and test read values that you are not shown")
         resource = target.resource
+        if kind == "strategic" and resource.custom is not None:
+            raise unsupported_media_type(patches_of(resource))
         if kind == "apply" and resource.kind != "Event":
             return await self._apply(target, patch)
 
@@ -94,7 +98,7 @@ class Changer:
             return await self._change_event(target, patched, version_in(patch))
         if target.subresource == "scale":
             return await self._change(
-                target, lambda old: with_scale(target, old, patched(scale_of(old)))
+                target, lambda old: with_scale(target, old, patched(scale_of(old, resource)))
             )
 
         def checked(old: Manifest) -> Manifest:
@@ -185,7 +189,8 @@ class Changer:
                 new = patching.merge_patched(old, patch)
                 await self.objects.computed(sizes, _check_tried, target, old, new)
                 is_scale = target.subresource == "scale"
-                return answered(scale_of(new) if is_scale else new, 200, self._warnings(target))
+                content = scale_of(new, target.resource) if is_scale else new
+                return answered(content, 200, self._warnings(target))
             verb = "resize" if target.subresource == "resize" else "patch"
             command = {
                 "verb": verb,
@@ -219,10 +224,12 @@ class Changer:
         new = self._with_checked_metadata(target, old, new)
         # As a server does before it compares: what is absent, or written in another way, is no
         # change. Nor is what a run does not keep, such as a command.
-        permission = permission_at(target.subresource)
+        resource, permission = target.resource, permission_at(target.subresource)
+        if resource.custom is not None:
+            permission = custom_permission(permission, resource.custom.definition)
         new = strategy.admitted(old, new, permission)
-        new = defaulted(target.resource, without_values(new, target.resource.kind, keeps_copy=True))
-        patch = strategy.permitted(old["kind"], patching.difference(old, new), permission)
+        new = defaulted(resource, without_values(new, resource.written_kind, keeps_copy=True))
+        patch = strategy.permitted(resource.kind, patching.difference(old, new), permission)
         return with_managers(self.objects.fields(target), patch, old, new, is_applied=is_apply)
 
     def _with_checked_metadata(self, target: Target, old: Manifest, new: Manifest) -> Manifest:
@@ -242,6 +249,9 @@ def _check_tried(target: Target, old: Manifest, new: Manifest) -> None:
 
     It has the same rules, and also looks at what is not asked when nothing is to be written.
     """
+    if target.resource.custom is not None:
+        check_custom(target.resource, target.name, new)
+        return
     report = Report()
     check_stored(new, (), report)
     if target.resource != PODS or report.problems:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from engine.api_server.admission import strategy
-from engine.api_server.admission.permissions import OBJECT
+from engine.api_server.admission.permissions import OBJECT, custom_permission
+from engine.api_server.custom.kinds import formed
 from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.resources import PODS, Resource
@@ -18,7 +19,14 @@ from kube.server.writes.bodies import body_of, object_of, part_of
 from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.placing import placed
 from kube.server.writes.run_objects import Promise, RunObjects
-from kube.status import already_exists, bad_request, invalid, method_not_allowed, not_found
+from kube.status import (
+    already_exists,
+    bad_request,
+    cause_of,
+    invalid,
+    method_not_allowed,
+    not_found,
+)
 
 _SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 _CREATED = {
@@ -55,13 +63,19 @@ class Creator:
     async def make(self, named: Target, manifest: Manifest) -> Response:
         """Create the object *manifest*, which has its name and its managed fields."""
         resource = named.resource
-        manifest = strategy.prepare_for_create(manifest, OBJECT)
+        custom = resource.custom.definition if resource.custom else None
+        manifest = strategy.prepare_for_create(manifest, custom_permission(OBJECT, custom))
+        if custom is not None and custom.is_terminating:
+            raise method_not_allowed(
+                "create not allowed while custom resource definition is terminating"
+            )
         is_looked_up = self.objects.is_tried or furniture.is_named(
             resource.kind, named.namespace, named.name
         )
         if is_looked_up and await self.objects.find(named, named.name) is not None:
             raise already_exists(resource, named.name)
         if self.objects.is_tried:
+            check_custom(resource, named.name, manifest)
             return answered(self.objects.tried(resource, manifest), 201, self.objects.warnings())
         stored = self.objects.in_run_time(resource, manifest)
         place = (named.namespace, named.name)
@@ -136,6 +150,14 @@ def _name(resource: Resource, metadata: Manifest) -> None:
         metadata["name"] = f"{metadata['generateName']}{suffix}"
     if not isinstance(metadata["name"], str) or "/" in metadata["name"]:
         raise bad_request(f"metadata.name is no name: {metadata['name']!r}")
+
+
+def check_custom(resource: Resource, name: str, manifest: Manifest) -> None:
+    """Raises ApiError for an object of a custom kind that the engine would refuse by its schema."""
+    if resource.custom is not None:
+        _, errors = formed(resource.custom.definition, manifest)
+        if errors:
+            raise invalid(resource, name, map(cause_of, errors))
 
 
 def check_event(target: Target, manifest: Manifest) -> None:

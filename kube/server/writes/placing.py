@@ -12,12 +12,12 @@ from kube.status import bad_request
 def placed(manifest: Manifest, target: Target) -> Manifest:
     """The manifest with the kind and namespace of its address. Raises ApiError when it has others."""
     resource = target.resource
-    kind = manifest.get("kind") or resource.kind
+    kind = manifest.get("kind") or resource.written_kind
     version = manifest.get("apiVersion") or resource.api_version
-    if (kind, version) != (resource.kind, resource.api_version):
+    if (kind, version) != (resource.written_kind, resource.api_version):
         raise bad_request(
             f"{version}, Kind={kind} in the body does not match the expected "
-            f"{resource.api_version}, Kind={resource.kind}"
+            f"{resource.api_version}, Kind={resource.written_kind}"
         )
     metadata = manifest.get("metadata") or {}
     if not isinstance(metadata, Mapping):

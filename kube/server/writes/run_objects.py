@@ -127,7 +127,7 @@ class RunObjects:
         match promise.form:
             case "object" | "scale":
                 new = await self._written(targets[0], outcomes[0], content)
-                content = scale_of(new) if promise.form == "scale" else new
+                content = scale_of(new, targets[0].resource) if promise.form == "scale" else new
             case "left":
                 left = await self._left(targets[0], outcomes[0])
                 if left is not None and left.uid == promise.uid:

@@ -1,0 +1,62 @@
+"""The CustomResourceDefinitions of files, and the objects of their kinds, which a run keeps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from engine.api_server.custom.kinds import CustomScenario, formed
+from engine.api_server.validation.custom_definitions import custom_definition
+from engine.api_server.validation.report import Report
+from engine.kernel.sentences import grouped, phrase
+from engine.objects.custom.definition import is_definition
+from engine.objects.manifest_parts import section
+from engine.objects.objects import Manifest
+
+_REFUSED = phrase(
+    "{count} {kind} left out: the CustomResourceDefinition in the files does not allow it, as in {name}: {why}"
+)
+
+
+def custom_objects(manifests: Sequence[Manifest]) -> tuple[dict[int, Manifest], Sequence[str]]:
+    """By place among *manifests*, what a run keeps of them, and notes about what is refused.
+
+    Of an object that is there more than once the last one is kept.
+    """
+    definitions = {place: one for place, one in enumerate(manifests) if _is_right(one)}
+    custom = CustomScenario(definitions.values())
+    places = {_key(one): place for place, one in definitions.items()}
+    found = dict(definitions)
+    refused: Counter[str] = Counter()
+    reasons: dict[str, tuple[str, str]] = {}
+    for place, one in enumerate(manifests) if definitions else ():
+        definition = custom.of(one)
+        if definition is None:
+            continue
+        new, errors = formed(definition, one)
+        if errors:
+            refused[definition.kind] += 1
+            reasons.setdefault(definition.kind, (str(_key(one)[2]), errors[0]))
+            continue
+        found[place] = new
+        places[_key(new)] = place
+    notes = [
+        _REFUSED.say(count=grouped(count), kind=kind, name=reasons[kind][0], why=reasons[kind][1])
+        for kind, count in refused.items()
+    ]
+    kept = set(places.values())
+    return {place: one for place, one in sorted(found.items()) if place in kept}, notes
+
+
+def _is_right(manifest: Manifest) -> bool:
+    if not is_definition(manifest):
+        return False
+    report = Report()
+    custom_definition(manifest, (), report)
+    return not report.problems
+
+
+def _key(manifest: Manifest) -> tuple[str, str, str]:
+    metadata = section(manifest, "metadata")
+    group = str(manifest.get("apiVersion")).rpartition("/")[0]
+    return f"{manifest.get('kind')}.{group}", metadata.get("namespace") or "", metadata["name"]
