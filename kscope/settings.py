@@ -8,6 +8,7 @@
 | KSCOPE_DATA | .kscope beside manage.py | data directory of `make up` |
 | KSCOPE_DEBUG | 0 | Django's debug pages |
 | KSCOPE_SECRET_KEY | kept in the data directory | signs sessions |
+| KSCOPE_SEALING_KEY | KSCOPE_SECRET_KEY | seals the data of Secrets; with another one they cannot be read |
 | KSCOPE_HOSTS | localhost names | comma-separated host names that are answered |
 | KSCOPE_ORIGINS | none | comma-separated origins, with scheme, trusted behind a proxy |
 | KSCOPE_SECURE | 0 | 1 behind HTTPS: secure cookies, HSTS, plain HTTP is redirected |
@@ -77,6 +78,7 @@ DATA_DIR = Path(env.env_str(os.environ, "KSCOPE_DATA", str(BASE_DIR / ".kscope")
 
 DEBUG = env.env_bool(os.environ, "KSCOPE_DEBUG", False)
 SECRET_KEY, SECRET_KEY_LASTS = env.secret_key(os.environ, DATA_DIR)
+SEALING_KEY = env.env_str(os.environ, "KSCOPE_SEALING_KEY") or SECRET_KEY
 ALLOWED_HOSTS = env.env_list(
     os.environ, "KSCOPE_HOSTS", ["localhost", "127.0.0.1", "[::1]", "testserver"]
 )

@@ -900,6 +900,24 @@ class ClientLease(models.Model):
         return self.key
 
 
+class SealedData(models.Model):
+    """The data of one version of a Secret, sealed with the key of the installation: ADR 0054.
+
+    The Secret of the run names its row by the `token`. Written by the Kubernetes API alone.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, db_index=False)
+    token = models.TextField()
+    sealed = models.BinaryField()
+
+    class Meta:
+        ordering = ("run_id", "token")
+        constraints = (models.UniqueConstraint(fields=("run", "token"), name="sealeddata_token"),)
+
+    def __str__(self) -> str:
+        return self.token
+
+
 class ImportedRun(models.Model):
     """The file from which a run came, until it was played again: see docs/run-file.md.
 

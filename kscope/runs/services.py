@@ -454,6 +454,7 @@ def run_fork(
                 **chosen,
                 **(begun.columns if begun else {}),
             )
+            sealed_copy(parent, fork)
             if begun:
                 history_borrow(parent, fork, begun)
             else:
@@ -465,6 +466,18 @@ def run_fork(
         ) from gone
     run_wake(fork.pk)
     return fork
+
+
+def sealed_copy(parent: Run, fork: Run) -> None:
+    """Give a fork of one's own the sealed data of Secrets; forks of others have none."""
+    if fork.owner_id != parent.owner_id:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO runs_sealeddata (run_id, token, sealed)"
+            " SELECT %s, token, sealed FROM runs_sealeddata WHERE run_id = %s",
+            [fork.pk, parent.pk],
+        )
 
 
 def _moment_of(run: Run, seq: int) -> int:

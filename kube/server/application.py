@@ -48,6 +48,7 @@ from kube.server.objects import endpoints
 from kube.server.objects.custom_kinds import KnownKinds, custom_at, may_be_custom
 from kube.server.objects.hosts import KnownHosts
 from kube.server.objects.instants import Instant, Newest, Then, event_at, now
+from kube.server.objects.secrets import Secrets
 from kube.server.reading import Read, check_timeout, found_object, object_read, shift_of
 from kube.server.visitors import Runs, Visitors, check_origin, credential_of
 from kube.server.watches.endpoints import EndpointsWatcher
@@ -206,13 +207,14 @@ class Server:
             # Every reader of the run may ask.
             request.scope[MOST] = SHORT_BYTES
             return await reviews.answer(request, target, visitor, run, address.instant)
+        secrets = Secrets(self._short_links, run.pk, visitor.may_change(run))
         if request.method not in _READS:
             if address.instant:
                 raise _no_writes(run, address)
             line = await stack.enter_async_context(self._lines.of(run.pk))
             hosts = await self._hosts.of(run.pk, target.resource)
             objects = RunObjects(
-                request, run, line, self._newest, handover, hides=hides, hosts=hosts
+                request, run, line, self._newest, handover, secrets, hides=hides, hosts=hosts
             )
             asked = await asked_once(request, visitor)
             if asked is None:
@@ -227,7 +229,9 @@ class Server:
             )
         hosts = await self._hosts.of(run.pk, target.resource)
         ahead = run.ahead or 0
-        read = Read.of(request, target, shift_of(run), ahead, hides=hides, hosts=hosts)
+        read = Read.of(
+            request, target, shift_of(run), ahead, hides=hides, hosts=hosts, secrets=secrets
+        )
         is_watched = target.is_collection and read.options.is_watch
         if then is not None:
             if is_watched:

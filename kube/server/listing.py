@@ -76,7 +76,7 @@ class Page:
         objects = self._instant.ordered(resource, namespace, self._place)
         async for versions in in_turns(objects):
             found: list[tuple[Version, Manifest]] = []
-            for version in versions:
+            for version in await read.opened(versions):
                 self._is_cut = 0 < read.options.most == count
                 if self._is_cut:
                     break

@@ -1,7 +1,7 @@
 """What a request reads, and in which form: whole, as metadata, or as the Table that kubectl prints."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -24,6 +24,7 @@ from kube.server.list_options import ListOptions, version_of
 from kube.server.objects import leases
 from kube.server.objects.instants import Instant
 from kube.server.objects.network import NO_HOSTS, Hosts, with_addresses
+from kube.server.objects.secrets import Secrets
 from kube.status import bad_request, not_found, too_large_version
 from kube.tables import Rows, partial
 from kube.timestamps import shifted, timestamps_of
@@ -49,6 +50,8 @@ class Read:
     hides: bool = False
     hosts: Hosts = field(default_factory=dict[str, str])
     """The addresses of nodes by their names."""
+    secrets: Secrets | None = None
+    """The data of Secrets, as far as the client is shown them."""
 
     @classmethod
     def of(
@@ -60,6 +63,7 @@ class Read:
         *,
         hides: bool = False,
         hosts: Hosts = NO_HOSTS,
+        secrets: Secrets | None = None,
     ) -> "Read":
         """What *request* asks for. Raises ApiError for options and selectors that make no sense."""
         query = request.query_params
@@ -71,7 +75,13 @@ class Read:
             target.resource, query.get("labelSelector", ""), query.get("fieldSelector", "")
         )
         form = form_of(request.headers.get("accept", ""))
-        return cls(request, target, form, selection, options, shift, ahead, hides, hosts)
+        return cls(request, target, form, selection, options, shift, ahead, hides, hosts, secrets)
+
+    async def opened(self, versions: Sequence[Version]) -> Sequence[Version]:
+        """The same versions, those of Secrets with their data where the client is shown them."""
+        if self.secrets is None:
+            return versions
+        return await self.secrets.shown(self.target.resource, versions)
 
     def shown(self, version: Version) -> Manifest:
         """The object as the API gives it to this client."""
@@ -173,4 +183,5 @@ async def found_object(read: Read, instant: Instant) -> Manifest:
     found = await instant.find(target.resource, target.namespace, target.name)
     if found is None:
         raise not_found(target.resource, target.name)
-    return read.shown(found)
+    (version,) = await read.opened([found])
+    return read.shown(version)

@@ -158,7 +158,7 @@ class Watcher:
         if not watch.has_initial and self._held is None:
             return
         async for versions in self._there(instant):
-            for version in versions:
+            for version in await self._watch.read.opened(versions):
                 manifest = self._watch.read.shown(version)
                 is_selected = self._selection.matches(manifest)
                 if watch.has_initial and is_selected:
@@ -191,7 +191,7 @@ class Watcher:
         A client with several watches, such as a scheduler, so hears of a ReplicaSet before it hears
         of most of its pods, however many there are.
         """
-        meant = [*self._meant(changes)]
+        meant = await self._opened([*self._meant(changes)])
         turn = 0
         for change, its_turn in zip(meant, _turns(meant, changes.after), strict=True):
             while turn < its_turn:
@@ -199,6 +199,11 @@ class Watcher:
                 turn += 1
             for text in self._told_of(change, changes):
                 yield text
+
+    async def _opened(self, meant: list[Change]) -> list[Change]:
+        versions = await self._watch.read.opened([one.version for one in meant])
+        pairs = zip(meant, versions, strict=True)
+        return [replace(one, version=version) for one, version in pairs]
 
     def _meant(self, changes: Changes) -> Iterator[Change]:
         """The changes of the watched objects that have not been sent."""
@@ -272,7 +277,8 @@ class Watcher:
         """The text of an event, encoded once for all watchers that want the same form."""
         read = self._watch.read
         included = read.request.query_params.get("includeObject", "") if read.form.is_table else ""
-        name = (kind, self._resource, read.form, included, version.seq, _key(manifest))
+        seen = read.hides, read.secrets is not None and read.secrets.are_shown
+        name = (kind, self._resource, read.form, included, seen, version.seq, _key(manifest))
         text = changes.texts.get(name)
         if text is None:
             text = changes.texts[name] = self._text(kind, manifest, changes.at)

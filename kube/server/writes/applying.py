@@ -11,6 +11,7 @@ from kube import strict
 from kube.addresses import Target
 from kube.apply import ObjectFields, check_options, manager_of
 from kube.patching import merge_patched
+from kube.server.objects.secrets import data_of, is_secret
 from kube.server.writes.bodies import is_strict, part_of
 from kube.status import bad_request
 
@@ -60,7 +61,10 @@ def configuration_of(request: Request, target: Target, text: bytes, given: Any) 
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-    return without_values(given, target.resource.written_kind, keeps_copy=True)
+    kept = without_values(given, target.resource.written_kind, keeps_copy=True)
+    if is_secret(target.resource) and (data := data_of(given)):
+        kept["data"] = data
+    return kept
 
 
 def with_managers(

@@ -29,6 +29,17 @@ from kube.openapi.operations import patches_of
 from kube.resources import PODS, Resource
 from kube.server.answers import answered
 from kube.server.objects.kubernetes_events import completed, note_command
+from kube.server.objects.secrets import (
+    Sealing,
+    check_data,
+    check_immutable,
+    data_of,
+    is_secret,
+    new_token,
+    token_of,
+    with_data,
+    with_token,
+)
 from kube.server.writes import engine_line
 from kube.server.writes.applying import check_writer, configuration_of, is_forced, with_managers
 from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of, warn, warns
@@ -178,15 +189,19 @@ class Changer:
             found = await self.objects.stored(target)
             if found is None:
                 raise not_found(target.resource, target.name)
-            old = self.objects.shown(target.resource, found)
+            old = await self.objects.opened(target.resource, found)
             if version and version != old["metadata"]["resourceVersion"]:
                 raise conflict(target.resource, target.name, MODIFIED)
             sizes = [old, await self.objects.request.body()]
             patch = await self.objects.computed(
                 sizes, self._patch_of, target, old, change, is_apply
             )
+            sealing: Sealing | None = None
+            whole = patching.merge_patched(old, patch)
+            if is_secret(target.resource):
+                patch, sealing = _kept_of_secret(target, found.manifest, old, whole, patch)
             if not patch or self.objects.is_tried:
-                new = patching.merge_patched(old, patch)
+                new = whole
                 await self.objects.computed(sizes, _check_tried, target, old, new)
                 is_scale = target.subresource == "scale"
                 content = scale_of(new, target.resource) if is_scale else new
@@ -202,8 +217,9 @@ class Changer:
             changed = patching.merge_patched(found.manifest, command["patch"])
             form = "scale" if target.subresource == "scale" else "object"
             promise = Promise(form, 200, changed, self._warnings(target))
+            write = partial(self.objects.do, command, target, promise)
             try:
-                return await self.objects.do(command, target, promise)
+                return await self.objects.sealing(sealing, write)
             except ApiError as error:
                 if error.reason == "Conflict" and not version:
                     continue
@@ -228,7 +244,8 @@ class Changer:
         if resource.custom is not None:
             permission = custom_permission(permission, resource.custom.definition)
         new = strategy.admitted(old, new, permission)
-        new = defaulted(resource, without_values(new, resource.written_kind, keeps_copy=True))
+        kept = without_values(new, resource.written_kind, keeps_copy=True)
+        new = defaulted(resource, with_data(kept, data_of(new)) if is_secret(resource) else kept)
         patch = strategy.permitted(resource.kind, patching.difference(old, new), permission)
         return with_managers(self.objects.fields(target), patch, old, new, is_applied=is_apply)
 
@@ -242,6 +259,32 @@ class Changer:
         if faults := strategy.update_faults(old, new, permission_at(target.subresource)):
             raise invalid(target.resource, target.name, faults)
         return new
+
+
+def _kept_of_secret(
+    target: Target, stored: Manifest, old: Manifest, new: Manifest, patch: Manifest
+) -> tuple[Manifest, Sealing | None]:
+    """The patch that the run keeps, without data, and the data where they change.
+
+    Of a Secret *stored* clients have seen *old*, of which *patch* makes *new*. Raises ApiError.
+    """
+    data, token = data_of(new), token_of(stored)
+    is_changed = data != data_of(old)
+    if is_changed:
+        check_data(target.resource, new)
+    check_immutable(target.resource, target.name, old, is_changed)
+    wanted = (new_token() if data else "") if is_changed else token
+    kept = {name: part for name, part in patch.items() if name not in ("data", "stringData")}
+    before, after = (
+        one["metadata"].get("annotations") or {}
+        for one in (with_token(old, token), with_token(new, wanted))
+    )
+    metadata = {name: part for name, part in (kept.pop("metadata", None) or {}).items() if name != "annotations"}  # fmt: skip
+    if notes := patching.difference(before, after):
+        metadata["annotations"] = notes
+    kept = {**kept, "metadata": metadata} if metadata else kept
+    sealing = Sealing(target.resource, target.name, data, wanted) if is_changed else None
+    return kept, sealing
 
 
 def _check_tried(target: Target, old: Manifest, new: Manifest) -> None:

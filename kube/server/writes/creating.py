@@ -14,6 +14,15 @@ from kube.resources import PODS, Resource
 from kube.server.answers import answered
 from kube.server.objects import furniture
 from kube.server.objects.kubernetes_events import completed, note_command
+from kube.server.objects.secrets import (
+    Sealing,
+    check_data,
+    data_of,
+    is_secret,
+    new_token,
+    with_data,
+    with_token,
+)
 from kube.server.writes.applying import check_writer
 from kube.server.writes.bodies import body_of, object_of, part_of
 from kube.server.writes.delete_options import DeleteOptions
@@ -69,6 +78,11 @@ class Creator:
             raise method_not_allowed(
                 "create not allowed while custom resource definition is terminating"
             )
+        data: dict[str, str] | None = None
+        if is_secret(resource):
+            check_data(resource, manifest)
+            data = data_of(manifest)
+            manifest = with_data(manifest, data)
         is_looked_up = self.objects.is_tried or furniture.is_named(
             resource.kind, named.namespace, named.name
         )
@@ -77,6 +91,15 @@ class Creator:
         if self.objects.is_tried:
             check_custom(resource, named.name, manifest)
             return answered(self.objects.tried(resource, manifest), 201, self.objects.warnings())
+        if data is not None:
+            token = new_token() if data else ""
+            sealing = Sealing(resource, named.name, data, token)
+            kept = with_token(manifest, token)
+            return await self.objects.sealing(sealing, lambda: self._made(named, kept))
+        return await self._made(named, manifest)
+
+    async def _made(self, named: Target, manifest: Manifest) -> Response:
+        resource = named.resource
         stored = self.objects.in_run_time(resource, manifest)
         place = (named.namespace, named.name)
         promise = Promise("object", 201, stored, self.objects.warnings(), places=(place,))

@@ -62,7 +62,7 @@ class Deleter:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
             )
-        read = Read.of(self.objects.request, target)
+        read = Read.of(self.objects.request, target, secrets=self.objects.secrets)
         options = await DeleteOptions.of_request(self.objects.request, target)
         manifests: list[Manifest] = []
         async with now(self.objects.links, self.objects.run.pk) as instant:

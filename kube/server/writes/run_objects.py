@@ -1,7 +1,7 @@
 """The objects of a run, as one request that writes reads them and has them written."""
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ from kube.server.handover import Handover, NotStored, Pledge
 from kube.server.objects import leases
 from kube.server.objects.instants import Newest
 from kube.server.objects.network import Hosts
+from kube.server.objects.secrets import Sealing, Secrets
 from kube.server.reading import shift_of, shown
 from kube.server.writes.applying import fields_for
 from kube.server.writes.bodies import problems_of
@@ -32,10 +33,13 @@ from kube.server.writes.delete_options import is_trial
 from kube.server.writes.engine_line import EngineLine, refusal_of
 from kube.server.writes.heavy import computed
 from kube.server.writes.scaling import scale_of
+from kube.status import ApiError
 from kube.timestamps import shifted, timestamps_of
 
 # A header has its limits. Upstream: apiserver/pkg/endpoints/filters/warning.go.
 _MOST_WARNINGS = 10
+# The engine has not answered in time.
+_MAY_BE_DONE = 504
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ class RunObjects:
     engine: EngineLine
     now: Newest
     handover: Handover
+    secrets: Secrets
     held: Held | None = None
     """What a request with a key holds; None without one."""
     hides: bool = False
@@ -131,13 +136,27 @@ class RunObjects:
             case "left":
                 left = await self._left(targets[0], outcomes[0])
                 if left is not None and left.uid == promise.uid:
-                    content = self.shown(targets[0].resource, left)
+                    content = await self.opened(targets[0].resource, left)
             case "event":
                 version = {"resourceVersion": str(outcomes[0].seq)}
                 content = {**content, "metadata": {**content["metadata"], **version}}
             case _:
                 pass
         return answered(content, promise.status, promise.headers)
+
+    async def sealing(
+        self, one: Sealing | None, write: Callable[[], Awaitable[Response]]
+    ) -> Response:
+        """What *write* answers, once the data of its Secret are sealed. Raises ApiError."""
+        if one is None or not one.token:
+            return await write()
+        await self.secrets.keep(one)
+        try:
+            return await write()
+        except ApiError as error:
+            if error.code != _MAY_BE_DONE:
+                await self.secrets.forget(one.token)
+            raise
 
     async def find(self, target: Target, name: str) -> Version | None:
         """One object as the run has it, or None."""
@@ -177,7 +196,7 @@ class RunObjects:
         apiserver/pkg/registry/generic/registry/store.go, deleteWithoutFinalizers().
         """
         found = await self._left(target, outcome) or Version(outcome.seq, wanted)
-        return self.shown(target.resource, found)
+        return await self.opened(target.resource, found)
 
     def tried(self, resource: Resource, manifest: Manifest) -> Manifest:
         """A new object as the API shows it when nothing is written: it has no version."""
@@ -187,8 +206,13 @@ class RunObjects:
         del metadata["resourceVersion"]
         return {**found, "metadata": metadata}
 
+    async def opened(self, resource: Resource, version: Version) -> Manifest:
+        """An object of the run as the API shows it, a Secret with its data."""
+        (found,) = await self.secrets.shown(resource, [version])
+        return self.shown(resource, found)
+
     def shown(self, resource: Resource, version: Version) -> Manifest:
-        """An object of the run as the API shows it."""
+        """An object of the run as the API shows it, a Secret without its data."""
         return shown(resource, version, shift_of(self.run), self.hosts)
 
     def in_run_time(self, resource: Resource, content: Manifest) -> Manifest:
