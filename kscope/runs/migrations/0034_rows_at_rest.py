@@ -8,7 +8,7 @@ from kscope.database_format import raise_format
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0031_clock_of_clients'),
+        ('runs', '0033_sealed_data_of_secrets'),
     ]
 
     operations = [

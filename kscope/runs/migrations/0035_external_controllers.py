@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0031_clock_of_clients'),
+        ('runs', '0034_rows_at_rest'),
     ]
 
     operations = [

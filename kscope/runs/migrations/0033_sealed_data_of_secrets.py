@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('runs', '0031_clock_of_clients'),
+        ('runs', '0032_sentences_of_runs'),
     ]
 
     operations = [
