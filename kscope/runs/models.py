@@ -994,6 +994,14 @@ class RemovedObject(models.Model):
 
     class Meta:
         ordering = ("run_id", "seq")
+        indexes = (
+            # Of many removed pods few are removed nodes, which those name.
+            models.Index(
+                fields=["run", "seq"],
+                name="removed_nodes",
+                condition=models.Q(object__startswith="node/"),
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.object} until {self.seq}"

@@ -212,7 +212,7 @@ class Server:
             if address.instant:
                 raise _no_writes(run, address)
             line = await stack.enter_async_context(self._lines.of(run.pk))
-            hosts = await self._hosts.of(run.pk, target.resource)
+            hosts = self._hosts.of(run.pk, target.resource)
             objects = RunObjects(
                 request, run, line, self._newest, handover, secrets, hides=hides, hosts=hosts
             )
@@ -227,7 +227,7 @@ class Server:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
             )
-        hosts = await self._hosts.of(run.pk, target.resource)
+        hosts = self._hosts.of(run.pk, target.resource)
         ahead = run.ahead or 0
         read = Read.of(
             request, target, shift_of(run), ahead, hides=hides, hosts=hosts, secrets=secrets

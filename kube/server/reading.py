@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from starlette.requests import Request
@@ -22,8 +22,9 @@ from kube.selecting import Selection
 from kube.server.answers import answered
 from kube.server.list_options import ListOptions, version_of
 from kube.server.objects import leases
+from kube.server.objects.hosts import NO_HOSTS, Hosts
 from kube.server.objects.instants import Instant
-from kube.server.objects.network import NO_HOSTS, Hosts, with_addresses
+from kube.server.objects.network import with_addresses
 from kube.server.objects.secrets import Secrets
 from kube.status import bad_request, not_found, too_large_version
 from kube.tables import Rows, partial
@@ -48,7 +49,7 @@ class Read:
     shift: int = 0
     ahead: int = 0
     hides: bool = False
-    hosts: Hosts = field(default_factory=dict[str, str])
+    hosts: Hosts = NO_HOSTS
     """The addresses of nodes by their names."""
     secrets: Secrets | None = None
     """The data of Secrets, as far as the client is shown them."""
@@ -78,7 +79,11 @@ class Read:
         return cls(request, target, form, selection, options, shift, ahead, hides, hosts, secrets)
 
     async def opened(self, versions: Sequence[Version]) -> Sequence[Version]:
-        """The same versions, those of Secrets with their data where the client is shown them."""
+        """The same versions, those of Secrets with their data where the client is shown them.
+
+        From now on the hosts of pods among them are known.
+        """
+        await self.hosts.reach(max((one.seq for one in versions), default=0))
         if self.secrets is None:
             return versions
         return await self.secrets.shown(self.target.resource, versions)

@@ -17,7 +17,8 @@ from kscope.runs.served.versions import Version
 from kube.defaults import defaulted
 from kube.resources import PODS, SERVICES, Resource
 from kube.server.objects import furniture
-from kube.server.objects.network import NO_HOSTS, Hosts, hosts_of, with_addresses
+from kube.server.objects.hosts import NO_HOSTS, Hosts
+from kube.server.objects.network import with_addresses
 
 KINDS: Final = frozenset(("Endpoints", "EndpointSlice"))
 # What they are made of, by the ids in the history.
@@ -49,10 +50,10 @@ def made(
     nodes: Iterable[Version],
 ) -> list[Version]:
     """The Endpoints or EndpointSlices of *services* after event *seq*."""
-    rows = [
-        NodeRow(one.manifest["metadata"]["name"], one.created, _addresses(one)) for one in nodes
-    ]
-    hosts = hosts_of(rows)
+    hosts = Hosts(
+        NodeRow(one.manifest["metadata"]["name"], one.created, one.created, _addresses(one))
+        for one in nodes
+    )
     found: list[Version] = []
     for version in services:
         service = _shown(SERVICES, version)

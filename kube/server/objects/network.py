@@ -5,9 +5,8 @@ it is the same in each answer, and needs no list of those that are taken (ADR 00
 says itself of its addresses counts.
 """
 
-from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv4Network
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest
@@ -24,15 +23,19 @@ _FIRST: Final = 16
 _NODE_PORTS: Final = range(30_000, 32_768)
 _PORTS_OF_SERVICE: Final = 16
 INTERNAL: Final = "InternalIP"
-Hosts = Mapping[str, str]
-NO_HOSTS: Final[Hosts] = {}
 
 
-def hosts_of(nodes: list[NodeRow]) -> Hosts:
-    """The address of each node by its name."""
-    return {
-        node.name: _internal(node.addresses) or _address(_NODES, node.created) for node in nodes
-    }
+class Hosts(Protocol):
+    """Knows the addresses of nodes."""
+
+    def address(self, node: str, seq: int) -> str:
+        """That of the node of this name as of event *seq*, or ""."""
+        ...
+
+
+def address_of(node: NodeRow) -> str:
+    """The address of a node."""
+    return _internal(node.addresses) or _address(_NODES, node.created)
 
 
 def with_addresses(kind: str, manifest: Manifest, version: Version, hosts: Hosts) -> Manifest:
@@ -44,7 +47,7 @@ def with_addresses(kind: str, manifest: Manifest, version: Version, hosts: Hosts
         case "Service":
             return {**manifest, "spec": _of_service(section(manifest, "spec"), created)}
         case "Pod":
-            return {**manifest, "status": _of_pod(manifest, created, hosts)}
+            return {**manifest, "status": _of_pod(manifest, version, hosts)}
         case "Node":
             return {**manifest, "status": _of_node(manifest, created)}
         case _:
@@ -72,16 +75,16 @@ def _of_service(spec: Manifest, created: int) -> Manifest:
     return found
 
 
-def _of_pod(pod: Manifest, created: int, hosts: Hosts) -> Manifest:
+def _of_pod(pod: Manifest, version: Version, hosts: Hosts) -> Manifest:
     """Upstream: kubelet_pods.go, generateAPIPodStatus(): a host once it is accepted, an address once
     its sandbox is there."""
     spec, status = section(pod, "spec"), section(pod, "status")
-    host: str = status.get("hostIP") or hosts.get(spec.get("nodeName") or "", "")
+    host: str = status.get("hostIP") or hosts.address(spec.get("nodeName") or "", version.seq)
     if not host or not status.get("startTime"):
         return status
     found: Manifest = {"hostIP": host, "hostIPs": [{"ip": host}], **status}
     if status.get("phase") != "Pending" and status.get("containerStatuses"):
-        own = host if spec.get("hostNetwork") else _address(_PODS, created)
+        own = host if spec.get("hostNetwork") else _address(_PODS, version.created)
         address = status.get("podIP") or own
         found |= {"podIP": address, "podIPs": status.get("podIPs") or [{"ip": address}]}
     return found

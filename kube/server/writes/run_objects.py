@@ -23,8 +23,8 @@ from kube.server.answers import answered
 from kube.server.clock import warning_of
 from kube.server.handover import Handover, NotStored, Pledge
 from kube.server.objects import leases
+from kube.server.objects.hosts import NO_HOSTS, Hosts
 from kube.server.objects.instants import Newest
-from kube.server.objects.network import Hosts
 from kube.server.objects.secrets import Sealing, Secrets
 from kube.server.reading import shift_of, shown
 from kube.server.writes.applying import fields_for
@@ -80,7 +80,7 @@ class RunObjects:
     """What a request with a key holds; None without one."""
     hides: bool = False
     """Whether the client is not shown what may be secret; see `kscope/runs/hidden_values.py`."""
-    hosts: Hosts = field(default_factory=dict[str, str])
+    hosts: Hosts = NO_HOSTS
     """The addresses of nodes by their names."""
 
     @property
@@ -209,6 +209,7 @@ class RunObjects:
     async def opened(self, resource: Resource, version: Version) -> Manifest:
         """An object of the run as the API shows it, a Secret with its data."""
         (found,) = await self.secrets.shown(resource, [version])
+        await self.hosts.reach(found.seq)
         return self.shown(resource, found)
 
     def shown(self, resource: Resource, version: Version) -> Manifest:
