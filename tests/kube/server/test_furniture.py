@@ -14,6 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 MAPS = "/api/v1/namespaces/{}/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
 ROOT = "kube-root-ca.crt"
 
 
@@ -105,6 +106,26 @@ async def test_services_have_addresses_and_node_ports(kube: Kube) -> None:
     headless = {"clusterIP": "None", "ports": [{"port": 80}]}
     answer = await kube.ask("POST", path, {"metadata": {"name": "d"}, "spec": headless})
     assert answer.json["spec"]["clusterIPs"] == ["None"]
+
+
+async def test_watches_and_lists_name_the_same_host(
+    kube: Kube, driven: Run, kube_of: Callable[..., Kube]
+) -> None:
+    head = (await kube.get(PODS)).json["metadata"]["resourceVersion"]
+    spec = {"nodeName": "late", "containers": [{"name": "main", "image": "app:1"}]}
+    async with kube.watching(f"{PODS}?watch=1&resourceVersion={head}") as events:
+        await kube.ask("POST", "/api/v1/nodes", {"metadata": {"name": "late"}})
+        held = {"name": "on-it", "finalizers": ["example.com/held"]}
+        await kube.ask("POST", PODS, {"metadata": held, "spec": spec})
+        told: dict[str, Any] = {}
+        while told.get("phase") != "Running":
+            told = (await anext(events))["object"]["status"]
+    pod = f"{PODS}/on-it"
+    assert told["hostIP"]
+    assert (await kube.get(pod)).json["status"]["hostIP"] == told["hostIP"]
+    await kube.ask("DELETE", "/api/v1/nodes/late")
+    # Another server learns of the node when it is gone.
+    assert (await kube_of(driven).get(pod)).json["status"]["hostIP"] == told["hostIP"]
 
 
 async def test_pods_and_their_hosts_have_addresses(kube: Kube) -> None:
