@@ -22,7 +22,6 @@ from engine.api_server.validation.pods import (
     pod_template,
     preemption_policy,
     scripted,
-    taint_effect,
     tolerations,
 )
 from engine.api_server.validation.quotas import QUOTA_SCOPES, limit_range_item, scope_expression
@@ -49,9 +48,11 @@ from engine.api_server.validation.rules import (
     timestamp,
 )
 from engine.api_server.validation.shared import (
+    amounts,
     any_integer,
     conditions,
     kind_fields,
+    node_taints,
     quantities,
     texts,
 )
@@ -97,11 +98,11 @@ KINDS: Mapping[str, Rule] = {
     "Node": kind_fields(
         spec=fields(
             unschedulable=boolean,
-            taints=list_of(fields(("key", "effect"), key=text, value=text, effect=taint_effect)),
+            taints=node_taints,
         ),
         status=fields(
-            allocatable=quantities,
-            capacity=quantities,
+            allocatable=amounts,
+            capacity=amounts,
             conditions=conditions,
             images=list_of(fields(names=texts, sizeBytes=any_integer)),
             volumesAttached=list_of(fields(("name",), name=text, devicePath=text)),
@@ -177,11 +178,11 @@ KINDS: Mapping[str, Rule] = {
     ),
     "ResourceQuota": kind_fields(
         spec=fields(
-            hard=quantities,
+            hard=amounts,
             scopes=list_of(one_of(*QUOTA_SCOPES)),
             scopeSelector=fields(matchExpressions=list_of(scope_expression)),
         ),
-        status=fields(hard=quantities, used=quantities),
+        status=fields(hard=amounts, used=amounts),
     ),
     "LimitRange": kind_fields(spec=fields(limits=list_of(limit_range_item))),
     "CSINode": kind_fields(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.api_server.validation.report import Report
+from engine.api_server.validation.report import Report, invalid_value
 from engine.api_server.validation.rules import (
     Rule,
     boolean,
@@ -24,10 +24,12 @@ from engine.api_server.validation.rules import (
     text,
 )
 from engine.api_server.validation.shared import (
+    amounts,
     any_integer,
     any_mapping,
     labels_and_annotations,
-    quantities,
+    mapping_in,
+    resource_requirements,
     texts,
 )
 from engine.api_server.validation.storage import CLAIM_SPEC, disk_sources
@@ -41,7 +43,11 @@ def _empty_or_label(value: Any, path: Path, report: Report) -> None:
         dns_label(value, path, report)
 
 
-taint_effect = one_of("NoSchedule", "PreferNoSchedule", "NoExecute")
+def _empty_or_qualified(value: Any, path: Path, report: Report) -> None:
+    if value != "":
+        qualified_name(value, path, report)
+
+
 preemption_policy = one_of("PreemptLowerPriority", "Never")
 _node_policy = one_of("Honor", "Ignore")
 
@@ -70,16 +76,35 @@ _affinity = fields(
     podAffinity=_pod_affinity,
     podAntiAffinity=_pod_affinity,
 )
-tolerations = list_of(
-    fields(
-        key=text,
-        operator=one_of("", "Exists", "Equal", "Lt", "Gt"),
-        value=text,
-        effect=one_of("", "NoSchedule", "PreferNoSchedule", "NoExecute"),
-        tolerationSeconds=any_integer,
-    )
+_toleration = fields(
+    key=_empty_or_qualified,
+    operator=one_of("", "Exists", "Equal", "Lt", "Gt"),
+    value=text,
+    effect=one_of("", "NoSchedule", "PreferNoSchedule", "NoExecute"),
+    tolerationSeconds=any_integer,
 )
-_resources = fields(requests=quantities, limits=quantities)
+
+
+def _whole_toleration(value: Any, path: Path, report: Report) -> None:
+    """Upstream: ValidateTolerations()."""
+    _toleration(value, path, report)
+    toleration = mapping_in(value)
+    operator, effect = toleration.get("operator") or "", toleration.get("effect") or ""
+    if toleration and not toleration.get("key") and operator != "Exists":
+        why = (
+            'operator must be Exists when `key` is empty, which means "match all values and all '
+            'keys"'
+        )
+        report.add((*path, "operator"), operator, why, invalid_value(operator, why))
+    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+        why = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        report.add((*path, "effect"), effect, why, invalid_value(effect, why))
+    if operator == "Exists" and toleration.get("value"):
+        why = "value must be empty when `operator` is 'Exists'"
+        report.add((*path, "operator"), toleration["value"], why, invalid_value(toleration, why))
+
+
+tolerations = list_of(_whole_toleration)
 _container = fields(
     ("name",),
     name=text,
@@ -87,7 +112,7 @@ _container = fields(
     imagePullPolicy=text,
     # Of a container's own only Always means something here: a sidecar.
     restartPolicy=one_of("", "Always", "OnFailure", "Never"),
-    resources=_resources,
+    resources=resource_requirements,
     volumeMounts=list_of(fields(("name",), name=text, mountPath=text, readOnly=boolean)),
     volumeDevices=list_of(fields(("name",), name=text, devicePath=text)),
     ports=list_of(
@@ -103,8 +128,8 @@ POD_SPEC = fields(
     ("containers",),
     containers=list_of(_container, at_least=1),
     initContainers=list_of(_container),
-    overhead=quantities,
-    resources=_resources,
+    overhead=amounts,
+    resources=resource_requirements,
     nodeName=reference,
     nodeSelector=labels,
     affinity=_affinity,
@@ -169,7 +194,12 @@ POD_SPEC = fields(
 
 
 container_statuses = list_of(
-    fields(name=text, restartCount=integer(), allocatedResources=quantities, resources=_resources)
+    fields(
+        name=text,
+        restartCount=integer(),
+        allocatedResources=amounts,
+        resources=resource_requirements,
+    )
 )
 
 

@@ -80,6 +80,12 @@ def invalid_value(value: Any, why: str) -> str:
     return f"Invalid value: {text}: {why}"
 
 
+def duplicate(value: Any, why: str) -> str:
+    """Upstream: field.Duplicate() with a detail."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
+    return f"Duplicate value: {text}: {why}"
+
+
 def unsupported(value: Any, supported: Iterable[str]) -> str:
     """Upstream: field.NotSupported()."""
     known = ", ".join(json.dumps(one) for one in supported)

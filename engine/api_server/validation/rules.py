@@ -90,6 +90,13 @@ def qualified_name(value: Any, path: Path, report: Report) -> None:
         report.add(path, value, fault)
 
 
+def label_value(value: Any, path: Path, report: Report) -> None:
+    """Upstream: IsValidLabelValue()."""
+    fault = label_value_fault(value) if isinstance(value, str) else None
+    if fault is not None:
+        report.add(path, value, fault)
+
+
 def provisioner(value: Any, path: Path, report: Report) -> None:
     """Upstream: apis/storage/validation validateProvisioner()."""
     fault = label_key_fault(value.lower()) if isinstance(value, str) else None

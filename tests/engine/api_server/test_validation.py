@@ -10,6 +10,12 @@ from engine.api_server.validation.report import Report
 from engine.input.loader import load_files
 
 Manifest = dict[str, Any]
+
+
+def asking(requests: Manifest, limits: Manifest) -> Manifest:
+    return {"name": "main", "resources": {"requests": requests, "limits": limits}}
+
+
 CONTAINERS = [{"name": "main"}]
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 VOLUME = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}
@@ -430,3 +436,62 @@ def test_null_in_maps_or_lists_is_refused() -> None:
     assert field == "spec.selector.app"
     ((field, _),) = _problems("Namespace", spec={"finalizers": [None]})
     assert field == "spec.finalizers[0]"
+
+
+TAINT = {"key": "a", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts", "answer"),
+    [
+        (
+            "Node",
+            {"spec": {"taints": [TAINT, {**TAINT, "value": "b"}]}},
+            'spec.taints[1]: Duplicate value: {"key":"a","effect":"NoSchedule","value":"b"}: taints '
+            "must be unique by key and effect pair",
+        ),
+        (
+            "Node",
+            {"status": {"capacity": {"example.com/gpu": "1500m"}}},
+            'status.capacity[example.com/gpu]: Invalid value: "1500m": must be an integer',
+        ),
+        (
+            "Pod",
+            {"spec": {"containers": [asking({"cpu": 2}, {"cpu": "1500m"})]}},
+            'spec.containers[0].resources.requests.cpu: Invalid value: "2": must be less than or '
+            "equal to cpu limit of 1500m",
+        ),
+        (
+            "Pod",
+            {"spec": {"containers": [asking({"a.b/gpu": 1}, {"a.b/gpu": 2})]}},
+            'spec.containers[0].resources.requests[a.b/gpu]: Invalid value: "1": must be equal to '
+            "a.b/gpu limit of 2",
+        ),
+        (
+            "Pod",
+            {"spec": {"containers": CONTAINERS, "tolerations": [{"operator": "Equal"}]}},
+            'spec.tolerations[0].operator: Invalid value: "Equal": operator must be Exists when `key` '
+            'is empty, which means "match all values and all keys"',
+        ),
+        (
+            "Pod",
+            {
+                "spec": {
+                    "containers": CONTAINERS,
+                    "tolerations": [{"operator": "Exists", "tolerationSeconds": 9}],
+                }
+            },
+            "spec.tolerations[0].effect: Invalid value: \"\": effect must be 'NoExecute' when "
+            "`tolerationSeconds` is set",
+        ),
+    ],
+)
+def test_what_belongs_together_is_compared(kind: str, parts: dict[str, Any], answer: str) -> None:
+    report = Report()
+    manifest = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, **parts}
+    check_manifest(manifest, (), report)
+    assert report.answers() == [answer]
+
+
+def test_a_request_may_stay_below_its_limit() -> None:
+    assert not _of_pod(containers=[asking({"cpu": 1, "example.com/gpu": 1}, {"cpu": "1500m"})])

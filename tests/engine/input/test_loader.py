@@ -184,7 +184,12 @@ def test_problems_beyond_two_hundred_are_counted() -> None:
         ({"spec": {}}, "spec.containers"),
         ({"spec": {"containers": [{"name": "c"}], "priority": "high"}}, "spec.priority"),
         (
-            {"spec": {"containers": [{"name": "c"}], "tolerations": [{"operator": "Is"}]}},
+            {
+                "spec": {
+                    "containers": [{"name": "c"}],
+                    "tolerations": [{"key": "a", "operator": "Is"}],
+                }
+            },
             "spec.tolerations[0].operator",
         ),
         (
