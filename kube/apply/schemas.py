@@ -10,7 +10,13 @@ from functools import cache, lru_cache
 from typing import Any
 
 from engine.objects.custom.definition import CustomVersion
-from engine.objects.openapi.definitions import Definitions, Schema, definitions
+from engine.objects.openapi.definitions import (
+    INT_OR_STRING,
+    QUANTITY,
+    Definitions,
+    Schema,
+    definitions,
+)
 from kube.apply.fields import field, item_equal_to, item_with
 from kube.resources import Resource
 
@@ -157,8 +163,13 @@ class Schemas:
         reference = schema.get("$ref")
         if not reference:
             return schema
+        name = reference.rpartition("/")[2]
+        meant = self._followed(self._known.get(name, {}))
+        if "type" not in meant and name not in (INT_OR_STRING, QUANTITY):
+            # Any value: a default in the schema of a custom kind, or a schema in its place.
+            meant = {**meant, _PRESERVED: True}
         # What stands beside the reference wins.
-        return {**self._followed(self._known.get(reference.rpartition("/")[2], {})), **schema}
+        return {**meant, **schema}
 
 
 def shape_of(resource: Resource) -> Shape:

@@ -210,6 +210,20 @@ async def test_applied_fields_have_their_managers(kube: Kube) -> None:
     assert (await kube.ask("PATCH", forced, taken, content_type=APPLY)).json["spec"]["color"] == "red"  # fmt: skip
 
 
+async def test_definition_can_be_applied_to(kube: Kube) -> None:
+    one = f"{DEFINITIONS}/gadgets.example.com?fieldManager=me"
+    made = await kube.ask("PATCH", one, definition("Gadget", "gadgets"), content_type=APPLY)
+    assert made.status == 201, made.json
+    later = definition("Gadget", "gadgets")
+    later["spec"]["names"]["shortNames"] = ["gd"]
+    changed = await kube.ask("PATCH", one, later, content_type=APPLY)
+    assert changed.json["status"]["acceptedNames"]["shortNames"] == ["gd"], changed.json
+    assert changed.json["metadata"]["generation"] == 2
+    broken = definition("Gadget", "gadgets", scope="Cluster")
+    refused = await kube.ask("PATCH", f"{one}&force=true", broken, content_type=APPLY)
+    assert 'spec.scope: Invalid value: "Cluster": field is immutable' in refused.json["message"]
+
+
 async def test_objects_and_addresses_go_with_the_definition(kube: Kube) -> None:
     made = await kube.ask("POST", WIDGETS, widget())
     head = made.json["metadata"]["resourceVersion"]
