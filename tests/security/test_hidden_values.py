@@ -3,6 +3,7 @@
 The cluster has a marker in each such value, so that any answer can be searched for it.
 """
 
+import asyncio
 import gzip
 import io
 import json
@@ -26,6 +27,7 @@ from kscope.runs.models import Command, Run, Scenario
 from tests.security.accounts import an_account
 from tests.security.client import Asgi
 from tests.web.accounts.test_access_table import RULES
+from tests.web.conftest import driving
 
 HUSH, NEVER = "hush-hush", "never-stored"
 CLUSTER = f"""
@@ -279,6 +281,25 @@ async def test_the_kubernetes_api_shows_the_owner_all(asgi: Asgi, run: Run, owne
     without = {path for path, text in shown.items() if HUSH not in text}
     assert {path.split("?")[0].rsplit("/", 1)[1] for path in without} == {"secrets"}
     assert not any(NEVER in text for text in shown.values())
+
+
+async def test_watchers_share_no_text_with_such_values(
+    asgi: Asgi, run: Run, owner: User, reader: User
+) -> None:
+    path = f"/k8s/runs/{run.pk}/api/v1/configmaps?watch=1&resourceVersion={run.head_seq}"
+    tokens = [await sync_to_async(token_of)(user) for user in (owner, reader)]
+    watching = [
+        asyncio.create_task(asgi.ask(path, until=b"told-later", authorization=token))
+        for token in tokens
+    ]
+    # Both follow the run before anything is written, and so read the same range of changes.
+    await asyncio.sleep(1)
+    later = {**CONFIG, "metadata": {"name": "told-later", "namespace": "default"}}
+    body = {"verb": "create", "manifest": later}
+    await sync_to_async(services.command_submit)(run=run, body=body)
+    with driving(run):
+        told = [answer.body.decode() for answer in await asyncio.gather(*watching)]
+    assert [HUSH in text for text in told] == [True, False]
 
 
 async def test_the_stream_holds_none_for_anybody(asgi: Asgi, run: Run, owner: User) -> None:
