@@ -3,7 +3,8 @@
 import contextlib
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from celery import Celery
 from engine.input.generate import synthetic
 from kscope import env
 from tests.chaos.clients import Api, Commander, Watcher
+from tests.chaos.history.clock import Clock
 from tests.chaos.history.link import Link
 from tests.chaos.history.once import Tally, Writers
 from tests.chaos.history.registers import Registers
@@ -78,19 +80,24 @@ class Episode:
         ]
         registers = Registers(link, self.plan.seed)
         writers = Writers(link, self.plan.seed)
-        threads = [commander, *watchers]
+        clock = Clock(self._moves(link.run), self.plan.seed)
+        threads = [commander, clock, *watchers]
         for thread in threads:
             thread.start()
         try:
             self._strike()
             commander.join()
+            wrong = clock.end()
+            self.api.insist(f"runs/{link.run}/transport/", {"action": "play"})
             registers.end()
             writers.rest()
+            self._look_into_fork(registers)
             self._hurry()
             self._wait_until_finished()
             self._wait_for_watchers(watchers)
-            wrong = writers.faults() + registers.faults()
+            wrong += writers.faults() + registers.faults()
         finally:
+            clock.end()
             registers.rest()
             writers.rest()
             self.tally = writers.tally
@@ -120,6 +127,31 @@ class Episode:
         # How many commands their requests become is theirs to know.
         self.found[run] = Evidence(unanswered=_MANY)
         return Link([api.port for api in self.apis], run, self.tree.token)
+
+    def _moves(self, run: int) -> dict[str, Callable[[], object]]:
+        """What happens to the clock of the clients' run, if the server is there to do it."""
+
+        def move(**change: str) -> Callable[[], object]:
+            def do() -> None:
+                with contextlib.suppress(*_AWAY, ValueError):
+                    self.api.ask(f"runs/{run}/transport/", change)
+
+            return do
+
+        return {
+            "play": move(action="play"),
+            "pause": move(action="pause"),
+            "hurry": move(action="speed", speed="10"),
+            "keep up": move(action="speed", speed="1"),
+        }
+
+    def _look_into_fork(self, registers: Registers) -> None:
+        """What clients are told of a fork of their run."""
+        link = registers.link
+        fork = self.api.insist(f"runs/{link.run}/fork/", {})["id"]
+        registers.look_into_fork(replace(link, run=fork))
+        gone = self.api.request(f"runs/{fork}/", method="DELETE")
+        urlopen(gone, timeout=HANG_SECONDS).close()
 
     def _scenario(self, name: str) -> int:
         title = _titles().get(name, name)

@@ -20,6 +20,8 @@ from tests.chaos.history.record import (
 from tests.waiting import wait_for
 
 ALL = "/api/v1/namespaces/default/configmaps"
+# Every namespace has this one besides.
+FURNITURE = "kube-root-ca.crt"
 CLIENTS, WATCHERS = 4, 2
 # Few objects at a time, so that clients meet; new ones now and then, so that an order is soon found.
 NAMES, OPERATIONS_OF_A_NAME = 2, 60
@@ -70,6 +72,29 @@ class Registers:
         wait_for(is_written, "the last object is not written", every=0.1)
         self.history.last = self.history.end(one, OK, found[0]).version
 
+    def look_into_fork(self, link: Link) -> None:
+        """Watch a fork of the run, made after its `end`, from versions that were known before."""
+        # A run that has not begun is at version 0, from which a watch may begin anywhere.
+        listings = [one for one in self.history.listings if one.version]
+        # A worker brings it there.
+        wait_for(lambda: self.listed(link).version >= self.history.last, "a fork stands still")
+        self.history.note(self.listed(link))
+        for listing in (listings[0], listings[len(listings) // 2], listings[-1]):
+            following = Following(listing, upto=listing.version)
+            self.history.followings.append(following)
+
+            def is_told(following: Following = following) -> bool:
+                query = f"watch=1&timeoutSeconds=2&resourceVersion={following.upto}"
+                for status, event in link.lines(f"{ALL}?{query}"):
+                    if status != 200 or event["type"] == "ERROR":
+                        return False
+                    _take(following, event)
+                    if following.upto >= self.history.last:
+                        break
+                return following.upto >= self.history.last
+
+            wait_for(is_told, "a fork does not tell of the last object", every=0.05)
+
     def faults(self) -> list[str]:
         """Everything that was wrong. The server must be well by now, and no write under way."""
         self.history.final = self.listed()
@@ -88,13 +113,13 @@ class Registers:
         broken = [text for one in (*self._clients, *self._watchers) for text in one.broken]
         return broken + checks.faults(self.history)
 
-    def listed(self) -> Listing:
-        """A list, once there is one."""
+    def listed(self, link: Link | None = None) -> Listing:
+        """A list of the run, or of the one that *link* leads to, once there is one."""
         found: list[Listing] = []
 
         def is_listed() -> bool:
             began = time.monotonic()
-            answer = self.link.ask("GET", ALL)
+            answer = (link or self.link).ask("GET", ALL)
             if answer.status == 200:
                 found.append(_listing(answer.body, began))
             return bool(found)
@@ -104,8 +129,7 @@ class Registers:
 
 
 def _listing(body: Any, began: float) -> Listing:
-    # Every namespace has this one besides.
-    registers = [one for one in body["items"] if one["metadata"]["name"] != "kube-root-ca.crt"]
+    registers = [one for one in body["items"] if one["metadata"]["name"] != FURNITURE]
     objects = {one["metadata"]["name"]: _read(one) for one in registers}
     return Listing(_version(body), objects, began, time.monotonic())
 
@@ -251,7 +275,7 @@ class _Watcher(_Loop):
                         self.following = None
                     self.over.wait(0.05)
                     return
-                self._take(following, event)
+                _take(following, event)
                 if self.over.is_set():
                     return
         except AWAY:
@@ -259,10 +283,11 @@ class _Watcher(_Loop):
         if self._lists_again and not self._registers.is_over:
             self.following = None
 
-    def _take(self, following: Following, event: Any) -> None:
-        one = event["object"]
-        version = _version(one)
-        if event["type"] != "BOOKMARK":
-            value, _ = _read(one)
-            following.changes.append(Change(event["type"], one["metadata"]["name"], value, version))
-        following.upto = max(following.upto, version)
+
+def _take(following: Following, event: Any) -> None:
+    one = event["object"]
+    version = _version(one)
+    if event["type"] != "BOOKMARK" and one["metadata"]["name"] != FURNITURE:
+        value, _ = _read(one)
+        following.changes.append(Change(event["type"], one["metadata"]["name"], value, version))
+    following.upto = max(following.upto, version)
