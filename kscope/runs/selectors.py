@@ -53,6 +53,7 @@ def run_dict(run: Run) -> dict[str, Any]:
         "tie_break": run.tie_break,
         "status": run.status,
         "speed": run.speed,
+        "duration": run.duration,
         "head": run.head_seq,
         "head_at": run.head_at,
         "next_at": run.next_at,

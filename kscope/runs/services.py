@@ -16,7 +16,7 @@ from engine.input.budget import MOST, Budget
 from engine.input.cleaning import clean_command
 from engine.input.header.external import EXTERNAL_CONTROLLERS
 from engine.input.load_result import LoadedLesson, LoadResult
-from engine.input.scenario import duration_of
+from engine.input.scenario import duration_of, parse_duration
 from engine.kernel.errors import SimError
 from engine.kernel.stored_sentences import stored
 from engine.kernel.units import MINUTE, nanoseconds_of
@@ -225,6 +225,8 @@ class RunOptions(TypedDict, total=False):
     play: bool
     # Without one 10×, or 1× where a client does a part of the work, in the time of the wall.
     speed: str
+    # Virtual nanoseconds that it lasts, due or not. None: the scenario's, if it has one.
+    duration: int | None
     is_of_lessons: bool
 
 
@@ -255,6 +257,7 @@ def run_create(
         "tie_break": tie_break,
     }
     _check_choice(document, chosen)
+    duration = options.get("duration")
     with transaction.atomic():
         quotas_check(owner_id, runs=1, playing=int(play))
         run = Run.objects.create(
@@ -262,7 +265,7 @@ def run_create(
             name=document.get("name") or scenario.name,
             **chosen,
             ahead=run_ahead(scenario.instant),
-            duration=duration_of(document),
+            duration=duration_of(document) if duration is None else duration,
             status=Run.Status.PLAYING if play else Run.Status.PAUSED,
             speed=options.get("speed")
             or (Run.Speed.REAL if external or controllers else Run.Speed.TEN),
@@ -272,6 +275,21 @@ def run_create(
         )
         run_wake(run.pk)
     return run
+
+
+def duration_chosen(text: str) -> int:
+    """How long a run is to last, in virtual ns, from "12h" or "1m30s". Raises ApplicationError."""
+    try:
+        chosen = parse_duration(text)
+    except ValueError:
+        chosen = 0
+    if not chosen:
+        raise ApplicationError(
+            gettext(
+                "duration is {duration}; it must be like 90s, 1m30s or 12h, and at most 73 years"
+            ).format(duration=repr(text))
+        )
+    return chosen
 
 
 def run_ahead(instant: str) -> int | None:

@@ -14,9 +14,10 @@ from django.utils.translation import gettext, gettext_lazy
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from engine.framework.waiting_pods import go_duration
 from engine.input.header.external import EXTERNAL_CONTROLLERS
 from engine.input.options import NAMES
-from engine.input.scenario import parse_gates
+from engine.input.scenario import duration_of, parse_gates
 from engine.versions.shown.choices import version_choices
 from kscope.accounts.access import Visibility, visitor_of
 from kscope.accounts.web.pages import for_editors, refused
@@ -274,7 +275,7 @@ def run_start_again(request: HttpRequest, run_id: int) -> HttpResponse:
 
 def _start_page(request: HttpRequest, scenario: Scenario, refusal: str = "") -> HttpResponse:
     """The form with everything that can be chosen for a run; after a refusal as it was filled in."""
-    header = scenario.header
+    header, duration = scenario.header, duration_of(scenario.header)
     context = {
         "scenario": scenario,
         "versions": version_choices(),
@@ -283,6 +284,7 @@ def _start_page(request: HttpRequest, scenario: Scenario, refusal: str = "") -> 
         "controllers": EXTERNAL_CONTROLLERS,
         "controllers_given": request.POST.getlist("external_controllers"),
         "usual_profile": header.get("profile") or "",
+        "usual_duration": go_duration(duration) if duration else "",
         "has_schedulers": bool(header.get("schedulers")),
         "refusal": refusal,
     }
@@ -305,9 +307,11 @@ def _configuration_chosen(request: HttpRequest) -> dict[str, Any] | None:
 
 
 def _pace_chosen(request: HttpRequest) -> dict[str, Any]:
-    """Seed and speed of the form, where it has them."""
+    """Seed, speed and duration of the form, where it has them."""
     seed, speed = request.POST.get("seed", "").strip(), request.POST.get("speed", "")
     chosen: dict[str, Any] = {}
+    if duration := request.POST.get("duration", "").strip():
+        chosen["duration"] = services.duration_chosen(duration)
     if seed:
         try:
             chosen["seed"] = int(seed)

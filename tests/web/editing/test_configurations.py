@@ -7,6 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from engine.kernel.units import HOUR, MINUTE
 from kscope.runs import services
 from kscope.runs.compare.deciding import inputs_apart
 from kscope.runs.errors import ApplicationError
@@ -104,17 +105,26 @@ def test_a_form_starts_a_run_with_all_options(scenario: Scenario, client: Client
         "profile": "v1.34",
         "seed": "41",
         "speed": "100",
+        "duration": "12h",
         "configuration_file": SimpleUploadedFile("c.yaml", TEXT.encode()),
     }
     client.post(f"/scenarios/{scenario.pk}/start/", form)
     run = Run.objects.get()
     assert (run.profile, run.seed, run.speed) == ("v1.34", 41, "100")
+    assert run.duration == 12 * HOUR
     assert run.configuration == CONFIGURATION
 
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("seed", "many"), ("speed", "7"), ("configuration", "kind: Pod"), ("profile", "v9")],
+    [
+        ("seed", "many"),
+        ("speed", "7"),
+        ("duration", "soon"),
+        ("duration", "0s"),
+        ("configuration", "kind: Pod"),
+        ("profile", "v9"),
+    ],
 )
 def test_a_refused_form_is_shown_again(
     scenario: Scenario, client: Client, field: str, value: str
@@ -124,6 +134,27 @@ def test_a_refused_form_is_shown_again(
     assert field in answer.context["refusal"]
     assert value in answer.content.decode()
     assert not Run.objects.exists()
+
+
+def test_the_form_shows_a_scenarios_own_duration(scenario: Scenario, client: Client) -> None:
+    address = f"/scenarios/{scenario.pk}/start/"
+    assert "as the scenario says: 1m0s" in client.get(address).content.decode()
+    client.post(address, {"options": "on"})
+    assert Run.objects.get().duration == MINUTE
+    del scenario.header["until"]
+    scenario.save()
+    assert "until nothing is due" in client.get(address).content.decode()
+
+
+def test_the_api_takes_how_long_a_run_lasts(scenario: Scenario, client: Client) -> None:
+    def made(**more: Any) -> Any:
+        body = {"scenario": scenario.pk, **more}
+        return client.post("/api/v1/runs/", body, content_type="application/json")
+
+    assert made(duration="12h").json()["duration"] == 12 * HOUR
+    assert made().json()["duration"] == MINUTE  # the scenario's
+    refused = made(duration="soon")
+    assert (refused.status_code, "duration is 'soon'" in refused.json()["detail"]) == (400, True)
 
 
 def test_a_comparison_names_the_configurations(scenario: Scenario) -> None:

@@ -122,6 +122,14 @@ def _configuration(default: str) -> Configuration:
     )
 
 
+class Duration(serializers.CharField):
+    """A duration as people write them."""
+
+    def to_internal_value(self, data: Any) -> int:
+        """See rest_framework: in virtual ns. Raises ApplicationError."""
+        return services.duration_chosen(super().to_internal_value(data))
+
+
 class NewRun(Body):
     """What a run is made of."""
 
@@ -148,6 +156,11 @@ class NewRun(Body):
         Run.Speed.choices,
         required=False,
         help_text="default: 10; with external_scheduler or external_controllers 1",
+    )
+    duration = Duration(
+        required=False,
+        help_text="it plays at least until then, whether anything is due or not: 90s, 1m30s, 12h; "
+        "default: the scenario's, if it has one",
     )
 
 

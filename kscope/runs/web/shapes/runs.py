@@ -103,6 +103,8 @@ class Run(TypedDict):
     tie_break: str
     status: Literal["paused", "playing", "finished", "failed"]
     speed: Annotated[Literal["1", "10", "100", "max"], SpeedField]
+    duration: int | None
+    """virtual nanoseconds that it lasts, whether anything is due or not"""
     head: int
     """seq of the newest event"""
     head_at: int
