@@ -17,7 +17,8 @@ from kscope.runs.services import ANSWER_SECONDS
 from kscope.runs.stream import consumers, export, stream_room
 from kscope.runs.web import bodies, uploads
 from kscope.runs.web.api import once
-from kube.server.watches import feed, watching
+from kube.server import list_options
+from kube.server.watches import watching
 from kube.server.writes import engine_line, heavy
 from scheduling.api import CAUSES_SECONDS, WHOLE_SECONDS
 
@@ -84,7 +85,11 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "sockets": (f"KSCOPE_WEB_SOCKETS` ({settings.WEB_SOCKETS:,}), three quarters",),
     "sockets of an account": ("KSCOPE_SOCKETS` (100)",),
     "watches of the Kubernetes API": ("count as sockets",),
-    "how far behind such a watch may begin": (f"{feed.FAR_BEHIND:,} events",),
+    "how far behind such a watch may begin": (f"{list_options.FAR_BEHIND:,} events",),
+    "how far back a list of an exact version may lie": (f"{list_options.FAR_BEHIND:,} events",),
+    "how long a page of a list can be followed by the next": (
+        f"{list_options.TOKEN_SECONDS // 60} minutes, if",
+    ),
     "how long a watch lasts": (f"{watching.LONGEST_SECONDS // 60} minutes",),
     "an answer of the engine to a write of the Kubernetes API": (
         f"{engine_line.WAIT_SECONDS:.0f} s",
