@@ -373,7 +373,8 @@ class Run(OwnedModel):
         null=True,
         blank=True,
         help_text=gettext_lazy(
-            "event that the rows of its objects are as of; null for the newest one"
+            "event that the rows of its objects are as of; null for the newest one, -1 before the "
+            "first rows"
         ),
     )
     rows_asked_at = models.DateTimeField(

@@ -192,7 +192,8 @@ class Server:
             asker = _asker(visitor, request)
             then = Then(self._links, run.pk, seq, at, run.ahead or 0, asker)
         asks_custom = target is None and may_be_custom(address.path)
-        if run.rows_seq is not None and then is None and (target is not None or asks_custom):
+        asks_rows = target is not None and not reviews.is_review(target)
+        if run.rows_seq is not None and then is None and (asks_rows or asks_custom):
             await rows_awaited(self._short_links, run.pk)
         custom = NO_CUSTOM
         if asks_custom:

@@ -338,7 +338,7 @@ class Driver:
     def _rows_are_due(self, *, waits: bool = False) -> bool:
         """Whether rows of objects are to be written; somebody *waits* for what is being committed."""
         rests = (waits or self.wanted.status != Run.Status.PLAYING) and self._goal_replay is None
-        return self.unwritten.is_due(rests or self.wanted.reads_rows or not self._is_started)
+        return self.unwritten.is_due(rests or self.wanted.reads_rows)
 
     @property
     def _time(self) -> "Time":
@@ -469,7 +469,6 @@ class Driver:
         )
         self._writing = self._host.write(self.run_id, self.epoch, commit)
         self._committed = self.writing_since = self.renewed_at = time.monotonic()
-        self._is_started = True
         if waits or self.wanted.status != Run.Status.PLAYING:
             yield from self._written()
 

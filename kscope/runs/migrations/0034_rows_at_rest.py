@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='rows_seq',
-            field=models.BigIntegerField(blank=True, help_text='event that the rows of its objects are as of; null for the newest one', null=True),
+            field=models.BigIntegerField(blank=True, help_text='event that the rows of its objects are as of; null for the newest one, -1 before the first rows', null=True),
         ),
         migrations.AddField(
             model_name='run',

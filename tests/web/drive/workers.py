@@ -40,11 +40,11 @@ def committed(driver: Driver) -> None:
 
 @contextmanager
 def behind(run: Run) -> Iterator[Driver]:
-    """A driver that has written the first state, and then a slice without rows of objects."""
+    """A driver that has written the first state with its rows, and then a slice without any."""
     epoch = slices.lease_take(run.pk, "first")
     assert epoch is not None
     with begun(run.pk, epoch) as driver:
-        committed(driver)
+        finished(driver._commit(writes_rows=True))
         driver.engine.advance(SECOND)
         committed(driver)
         yield driver

@@ -47,6 +47,20 @@ def test_a_run_that_plays_leaves_rows_behind(start: Start) -> None:
         assert run_findings(found, engine_at_head(found)) == []
 
 
+def test_a_run_that_begins_has_no_rows(start: Start) -> None:
+    run = start(play=True, speed="max")
+    epoch = slices.lease_take(run.pk, "first")
+    assert epoch is not None
+    with begun(run.pk, epoch) as driver:
+        committed(driver)
+        assert ALL.get(pk=run.pk).rows_seq == -1
+        assert not Pod.objects.filter(run=run).exists()
+    ALL.filter(pk=run.pk).update(lease_until=None, status=Run.Status.PAUSED)
+    runner.run_drive(run.pk)
+    assert Pod.objects.filter(run=run).count() == 2
+    assert agree(run)
+
+
 def test_rows_follow_as_long_as_somebody_reads(start: Start) -> None:
     run = start(play=True, speed="max")
     with behind(run) as driver:

@@ -64,12 +64,16 @@ class Unwritten:
 def _written_after(
     run: Run, seq: int, engine: Cluster
 ) -> dict[str, tuple[Manifest | None, Written]]:
-    """What was written, or removed, after event *seq*: an earlier driver left it behind."""
+    """What was written, or removed, after event *seq*: an earlier driver left it behind.
+
+    Before the first rows *seq* is -1.
+    """
     manifests, events_of = manifests_of(engine), engine.store.record.events_of
     found: dict[str, tuple[Manifest | None, Written]] = {}
-    removed = RemovedObject.objects.filter(in_history(run.pk)).filter(seq__gt=seq)
-    for entity in removed.values_list("object", flat=True):
-        found[entity] = None, Written(0, 0)
+    if seq >= 0:
+        removed = RemovedObject.objects.filter(in_history(run.pk)).filter(seq__gt=seq)
+        for entity in removed.values_list("object", flat=True):
+            found[entity] = None, Written(0, 0)
     for entity, manifest in manifests.items():
         written = events_of(entity)
         if written.newest > seq:
