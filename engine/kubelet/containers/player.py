@@ -6,6 +6,14 @@ from typing import Final
 from engine.kernel.latency import Latency
 from engine.kernel.units import SECOND, timestamp
 from engine.kubelet.containers.casting import Casting, as_told, count_lost_runs
+from engine.kubelet.containers.hooks import (
+    POST_START_FAILED,
+    PRE_STOP_FAILED,
+    left_after_hook,
+    post_start,
+    pre_stop,
+    time_of_hook,
+)
 from engine.kubelet.containers.probe import Probe
 from engine.kubelet.containers.probing import Prober
 from engine.kubelet.containers.restarts import note_restart, restarts, wait_left
@@ -197,6 +205,29 @@ class ContainerPlayer:
         self._choose_run(worker.pod, container)
         for reason, message in self._context.container_rules.of_start(container.name):
             self._emit(worker.pod, NORMAL, reason, message)
+        if (hook := post_start(container)) is None:
+            self._is_up(worker, pod, container)
+            return
+        # The kubelet waits for the hook, and tells of the container only then.
+        container.state = State.CREATING
+        container.timer = self._loop.call_after(
+            hook.lasts or 0, self._hook_ended, worker, pod, container, hook.exit_code
+        )
+
+    def _hook_ended(
+        self, worker: Worker, pod: PodContainers, container: Container, exit_code: int
+    ) -> None:
+        """The postStart hook has ended; a container whose hook has failed is stopped."""
+        container.timer, container.state = None, State.RUNNING
+        if not exit_code:
+            self._is_up(worker, pod, container)
+            return
+        self._emit(worker.pod, WARNING, *POST_START_FAILED)
+        self._emit(worker.pod, NORMAL, "Killing", POST_START_FAILED[0])
+        self._stop_alone(worker, pod, container, _grace_of(worker.pod))
+        self._sync(worker, pod)
+
+    def _is_up(self, worker: Worker, pod: PodContainers, container: Container) -> None:
         if container.role is Role.MAIN:
             worker.stage = Stage.RUNNING
         self._prober.container_started(worker, pod, container)
@@ -270,10 +301,14 @@ class ContainerPlayer:
             message += ", will be restarted"
         self._emit(worker.pod, NORMAL, "Killing", message)
         grace = probe.grace if probe.grace is not None else _grace_of(worker.pod)
-        lasts, code = self._stopping(container, grace)
+        self._stop_alone(worker, pod, container, grace)
+
+    def _stop_alone(
+        self, worker: Worker, pod: PodContainers, container: Container, grace: int
+    ) -> None:
+        """Stop one container of a pod, which goes on without it."""
         container.cancel()
-        container.end_at = self._loop.now + lasts
-        container.end_run = ContainerRun(exit_code=code)
+        self._plan_end(worker, container, grace, turn=0)
         self._set_end(worker, pod, container)
 
     # End
@@ -303,19 +338,28 @@ class ContainerPlayer:
     def _tell_to_stop(self, worker: Worker, pod: PodContainers, grace: int) -> int:
         """Upstream: killContainersWithSyncResult(): sidecars end after the others, last first."""
         pod.cancel()
-        left, longest = grace, 0
+        longest = 0
         for each in [*pod.of(Role.INIT, Role.MAIN), *reversed(pod.of(Role.SIDECAR))]:
             if each.state is not State.RUNNING:
                 continue
             self._emit(worker.pod, NORMAL, "Killing", f"Stopping container {each.name}")
-            if each.role is Role.SIDECAR:
-                left = max(0, grace - longest)
-            lasts, code = self._stopping(each, left)
-            begins = longest if each.role is Role.SIDECAR else 0
-            each.end_at = self._loop.now + begins + lasts
-            each.end_run = ContainerRun(exit_code=code)
-            longest = max(longest, begins + lasts)
+            turn = longest if each.role is Role.SIDECAR else 0
+            longest = max(longest, self._plan_end(worker, each, grace, turn))
         return longest
+
+    def _plan_end(self, worker: Worker, container: Container, grace: int, turn: int) -> int:
+        """Have it end after its preStop hook, not before its *turn*; in how many ns it has ended.
+
+        The hook counts into the grace period. Upstream: killContainer().
+        """
+        waited = time_of_hook(hook := pre_stop(container), grace)
+        if hook is not None and hook.exit_code and (hook.lasts or 0) <= grace:
+            self._loop.call_after(waited, self._emit, worker.pod, WARNING, *PRE_STOP_FAILED)
+        begins = max(turn, waited)
+        lasts, code = self._stopping(container, left_after_hook(hook, grace, begins))
+        container.end_at = self._loop.now + begins + lasts
+        container.end_run = ContainerRun(exit_code=code)
+        return begins + lasts
 
     def _stopping(self, container: Container, grace: int) -> tuple[int, int]:
         """How long the container takes to stop, in ns, and with what code it ends."""

@@ -12,6 +12,7 @@ from engine.objects.scripts.script import (
     CommandAnswer,
     ContainerRun,
     ContainerStop,
+    HookScript,
     LogLine,
     ProbeKind,
     ProbeScript,
@@ -38,7 +39,7 @@ _PROBES: Final = {
 _PATTERNS: Final = ("pod", "container", "image", "command")
 _FIELDS: Final = (
     *_PATTERNS,
-    *("labels", "index", "times", "runs", "stop", *_PROBES, "logs", "exec"),
+    *("labels", "index", "times", "runs", "postStart", "preStop", "stop", *_PROBES, "logs", "exec"),
 )
 _MOST_ENTRIES: Final = 500
 _MOST_LINES: Final = 1_000
@@ -105,6 +106,8 @@ def _script(raw: Any, path: Path, note: Note) -> Script:
             for place, each in enumerate(_list(entry.get("runs"), (*path, "runs"), note))
         ),
         stop=_stop(entry.get("stop"), (*path, "stop"), note),
+        post_start=_hook(entry.get("postStart"), (*path, "postStart"), note),
+        pre_stop=_hook(entry.get("preStop"), (*path, "preStop"), note),
         probes=tuple(
             (kind, _probe(entry[name], (*path, name), note))
             for name, kind in _PROBES.items()
@@ -139,6 +142,15 @@ def _stop(raw: Any, path: Path, note: Note) -> ContainerStop:
     return ContainerStop(
         None if after is None else _parsed(parse_duration, after, (*path, "after"), note),
         _integer(stop, "exit", path, note, _CODES, TERMINATED),
+    )
+
+
+def _hook(raw: Any, path: Path, note: Note) -> HookScript:
+    hook = _mapping(raw, ("for", "exit"), path, note)
+    lasts = hook.get("for")
+    return HookScript(
+        None if lasts is None else _parsed(parse_duration, lasts, (*path, "for"), note),
+        _integer(hook, "exit", path, note, _CODES),
     )
 
 

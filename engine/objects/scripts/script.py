@@ -45,6 +45,14 @@ class ContainerStop:
     exit_code: int = TERMINATED
 
 
+@dataclass(frozen=True, slots=True)
+class HookScript:
+    """What a hook of a container does; without `lasts` it is done at once, or sleeps as it says."""
+
+    lasts: int | None = None
+    exit_code: int = 0
+
+
 class Turn(NamedTuple):
     """From when on a probe passes, or fails."""
 
@@ -111,6 +119,8 @@ class Script:
     # One after the other; the last is that of all further runs. () for what unscripted ones do.
     runs: tuple[ContainerRun, ...] = ()
     stop: ContainerStop = field(default_factory=ContainerStop)
+    post_start: HookScript = field(default_factory=HookScript)
+    pre_stop: HookScript = field(default_factory=HookScript)
     probes: tuple[tuple[ProbeKind, ProbeScript], ...] = ()
     logs: tuple[LogLine, ...] = ()
     # None: nothing is said of commands, which are refused then.

@@ -6,9 +6,12 @@ from engine.controllers.shared.manifests import part
 from engine.controllers.workloads.job.base import labelled_template
 from engine.controllers.workloads.job.indexes import INDEX
 from engine.controllers.workloads.job.progress import FINALIZER, JobProgress
+from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Manifest
 
 _GROUP: Final = "batch.kubernetes.io/"
+# Upstream: completionIndexEnvName.
+_VARIABLE: Final = "JOB_COMPLETION_INDEX"
 
 
 class PodTemplates:
@@ -30,13 +33,32 @@ class PodTemplates:
         if self._progress.limits_each_index:
             annotations |= self._progress.failure_counts(index)
         metadata = part(self._common, "metadata")
-        spec = {"hostname": f"{job.name}-{index}", **part(self._common, "spec")}
+        spec = {"hostname": f"{job.name}-{index}", **_told_index(part(self._common, "spec"))}
         own = {
             **metadata,
             "annotations": {**part(metadata, "annotations"), **annotations},
             "labels": {**part(metadata, "labels"), INDEX: str(index)},
         }
         return {**self._common, "metadata": own, "spec": spec}, f"{job.name}-{index}-"
+
+
+def _told_index(spec: Manifest) -> Manifest:
+    """The spec, whose containers are told their index. Upstream: addCompletionIndexEnvVariables()."""
+    told = {
+        "name": _VARIABLE,
+        "valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{INDEX}']"}},
+    }
+    lists = {
+        field: [
+            each
+            if any(one.get("name") == _VARIABLE for one in items(each, "env"))
+            else {**each, "env": [*items(each, "env"), told]}
+            for each in items(spec, field)
+        ]
+        for field in ("initContainers", "containers")
+        if spec.get(field)
+    }
+    return {**spec, **lists}
 
 
 def _held_template(job: ApiObject) -> Manifest:
