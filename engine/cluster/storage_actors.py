@@ -120,7 +120,9 @@ class VolumeActors:
         self.provisioners = self._new_provisioners(listers)
         self.expand_controller = self._new_expand_controller(listers)
         self.resizers = self._new_resizers(listers, self.driver_faults.absent)
-        self.claim_protection = ClaimProtection(loop, store, listers)
+        self.claim_protection = ClaimProtection(
+            loop, store, listers, tells_unused=self._rules.tells_unused_claims
+        )
         self.volume_protection = VolumeProtection(loop, store, listers)
         self.class_protection = (
             AttributesClassProtection(loop, store, listers)

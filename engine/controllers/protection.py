@@ -15,7 +15,9 @@ from engine.api_server.store.watches import WatchEvent
 from engine.api_server.store.workqueue import WorkQueue
 from engine.kernel.errors import ApiError, NotFound
 from engine.kernel.loop import EventLoop
+from engine.kernel.units import timestamp
 from engine.objects.attributes_classes import attributes_classes_of
+from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Manifest, PersistentVolumeClaim, Pod
 from engine.objects.phases import (
     ATTRIBUTES_CLASS,
@@ -27,6 +29,8 @@ from engine.objects.phases import (
 from engine.storage.ephemeral import owner_is
 from engine.storage.ports import InformerListers
 
+# The condition of a claim that no pod names. Upstream: PersistentVolumeClaimUnused.
+UNUSED: Final = "Unused"
 # The event of a write that leaves another finalizer, or adds this one.
 _CHANGED: Final = {
     "PersistentVolumeClaim": "ClaimProtectionChanged",
@@ -40,26 +44,41 @@ class ClaimProtection:
 
     A pod that has ended still uses the claims that it names until it is deleted, but no longer those
     of its ephemeral volumes once it is shut down. A pod without a node uses none: the kubelet would
-    refuse to start it. Upstream: pvc_protection_controller.go.
+    refuse to start it. With *tells_unused* it keeps the condition Unused of bound claims.
+    Upstream: pvc_protection_controller.go.
     """
 
     AUTHOR: Final = "pvc-protection"
     PARTS: ClassVar[tuple[str, ...]] = ("_queue",)
 
-    def __init__(self, loop: EventLoop, store: ObjectStore, listers: InformerListers) -> None:
+    def __init__(
+        self,
+        loop: EventLoop,
+        store: ObjectStore,
+        listers: InformerListers,
+        *,
+        tells_unused: bool = False,
+    ) -> None:
+        self._loop = loop
         self._store = store
         self._listers = listers
+        self._tells_unused = tells_unused
         self._queue = WorkQueue(loop, self.sync, answers=store.answers.of(self.AUTHOR))
         listers.claim_informer.on_event(self._on_claim)
         listers.pod_informer.on_event(self._on_pod, plain=False)
 
     def _on_claim(self, event: WatchEvent) -> None:
-        if event.type != "DELETED" and _needs_work(event.new, CLAIM_PROTECTION):
+        if event.type != "DELETED" and (
+            self._tells_unused or _needs_work(event.new, CLAIM_PROTECTION)
+        ):
             self._queue.add(event.new.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
         pod = event.new
         assert isinstance(pod, Pod)
+        if self._tells_unused and (event.type != "MODIFIED" or pod.is_terminated):
+            for name in pod.claim_names:
+                self._queue.add(f"{pod.namespace}/{name}")
         has_ended = event.type == "DELETED" or pod.is_terminated or _is_shut_down(pod)
         if pod.node_name and not has_ended:
             # It still uses its claims.
@@ -78,6 +97,8 @@ class ClaimProtection:
             if not claim.deletion_timestamp:
                 if CLAIM_PROTECTION not in claim.finalizers:
                     _write(self._store, claim, _with(claim, CLAIM_PROTECTION), self.AUTHOR)
+                elif self._tells_unused and claim.phase == "Bound":
+                    self._tell_use(claim)
             elif CLAIM_PROTECTION in claim.finalizers and not self._users(claim):
                 message = "no pod uses the claim"
                 left = _without(claim, CLAIM_PROTECTION)
@@ -89,6 +110,25 @@ class ClaimProtection:
             self._queue.add_rate_limited(key)
         else:
             self._queue.forget(key)
+
+    def _tell_use(self, claim: PersistentVolumeClaim) -> None:
+        """Write whether any pod that has not ended names the claim, where that has changed."""
+        informed = self._listers.pods_of_claim(claim.key)
+        is_used = any(not pod.is_terminated for pod in informed)
+        status, reason = ("False", "PodUsingPVC") if is_used else ("True", "NoPodsUsingPVC")
+        conditions = items(claim.status, "conditions")
+        known = next((each for each in conditions if each.get("type") == UNUSED), None)
+        if known is not None and known.get("status") == status:
+            return
+        told: Manifest = {
+            "type": UNUSED,
+            "status": status,
+            "lastTransitionTime": timestamp(self._loop.clock),
+            "reason": reason,
+        }
+        others = [each for each in conditions if each.get("type") != UNUSED]
+        new = claim.patched({"status": {"conditions": [*others, told]}})
+        self._store.update(new, by=self.AUTHOR, event="ClaimUseChanged")
 
     def _users(self, claim: PersistentVolumeClaim) -> list[str]:
         """Pods that use the claim, by the informer and then, because it may be stale, by the API server."""

@@ -38,5 +38,7 @@ class StorageRules:
     """External resizers change a volume when its claim names another VolumeAttributesClass, and classes in use are protected."""
     updates_limits: bool = False
     """Kubelets ask CSI drivers for their limits again where the CSIDriver says how often, and refuse pods whose volumes a full node cannot attach."""
+    tells_unused_claims: bool = False
+    """A bound claim has a condition that says whether pods that have not ended name it, and since when."""
     announces_resizes: bool = False
     """A kubelet emits Events when the resize of a pod starts, or has to wait; not only once it is done."""

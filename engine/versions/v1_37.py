@@ -34,5 +34,7 @@ V1_37 = V1_36.but(
         },
     },
     preemption={"says_where": True},
+    queue={"gated_nominations": True},
+    storage={"tells_unused_claims": True},
     resources={"resizes_as_one": True},
 )

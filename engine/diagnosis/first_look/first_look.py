@@ -179,7 +179,11 @@ def _because(chosen: str, told: Told) -> Sentence:
         case "scheduler":
             return say("The image of kube-scheduler is of {version}.", version=parts)
         case "server":
-            return say("The API server said that it is {version}.", version=parts)
+            return say(
+                "The API server said that it is {version}: that the scheduler is of the same is a "
+                "guess.",
+                version=parts,
+            )
         case "control-plane":
             return say(
                 "The kubelets of the control plane say {version}: that its scheduler is of the "

@@ -63,6 +63,8 @@ class QueueRules:
     """A pod is tried again at once if it failed for a reason other than that no node fits."""
     pops_from_backoff: bool = False
     """An idle scheduler takes a pod out of the backoff queue early (SchedulerPopFromBackoffQ)."""
+    gated_nominations: bool = False
+    """A pod that comes with a nomination holds its room while it waits at a gate, too, as it did before there were gates."""
     hints: bool = False
     """Plugins decide which events requeue a pod that they rejected (SchedulerQueueingHints)."""
     update_leaves_backoff: bool = True

@@ -141,7 +141,7 @@ class SchedulingQueue:
             # Upstream logs an error and takes it out of where it was.
             info.place = present.place
         self.places.move_to_active(info, self._add_event)
-        if not self.rules.hints or info.place == "active":
+        if not self.rules.hints or info.place == "active" or self.rules.gated_nominations:
             self.nominator.add(info.pod_info)
         return info
 

@@ -148,3 +148,14 @@ def test_pod_hoping_for_a_lost_node_leaves_room(explain: bool) -> None:
     algorithm.nominated.add("n", first)
     algorithm.nominated.add("gone", second)
     assert algorithm.schedule(second, explain=explain).node is None
+
+
+@pytest.mark.parametrize(("profile", "node_of_other"), [("v1.36", "n1"), ("v1.37", None)])
+def test_gated_nomination_holds_room_since_v1_37(profile: str, node_of_other: str | None) -> None:
+    gated = pod("g", cpu="1", priority=10)
+    gated["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
+    gated["status"] = {"nominatedNodeName": "n1"}
+    objects = scene(node("n1", cpu="1"), gated, pod("p", cpu="1"))
+    cluster = Cluster.create(objects, profile=profile)
+    cluster.advance(20 * SECOND)
+    assert cluster.store.get("Pod", "default/p").spec.get("nodeName") == node_of_other

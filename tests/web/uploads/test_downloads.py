@@ -35,5 +35,7 @@ def test_a_download_proposes_the_same_version(client: Client, form: str) -> None
     found = Scenario.objects.get(pk=made.json()["id"])
     assert found.header["served"] == scenario.header["served"] == "v1.34.2"
     told = version_of(client, scenario)
-    assert told["because"] == "The API server said that it is v1.34.2."
+    assert told["because"] == (
+        "The API server said that it is v1.34.2: that the scheduler is of the same is a guess."
+    )
     assert version_of(client, found) == told

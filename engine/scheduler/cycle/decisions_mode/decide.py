@@ -30,6 +30,7 @@ from engine.scheduler.cycle.decisions_mode.attempt_format import (
 from engine.scheduler.cycle.decisions_mode.claim_work import ClaimWork
 from engine.scheduler.cycle.decisions_mode.decided_cluster import DecidedCluster
 from engine.scheduler.cycle.decisions_mode.stored_objects import admitted
+from engine.versions.registry import VERSIONS
 
 _MAX_ATTEMPTS = 8
 
@@ -71,9 +72,10 @@ def decide(
     # The sort keeps file order among pods of equal priority.
     pending.sort(key=_minus_priority)
     for info in pending:
-        # Gated pods hold no room on the node to which they are nominated.
+        # Until v1.36 gated pods hold no room on the node to which they are nominated.
         node, gates = info.pod.nominated_node_name, info.pod.scheduling_gates
-        if node and (profile.rules.uses_predicates or not gates):
+        holds = profile.rules.uses_predicates or VERSIONS[profile.version].queue.gated_nominations
+        if node and (holds or not gates):
             nominated.add(node, info)
     for info in pending:
         decisions.decide(info)

@@ -16,6 +16,7 @@ const TEXTS = {
   ClaimLost: gettext("the claim has lost its volume"),
   ClaimNodeSelected: gettext("the scheduler notes the node for which a volume is to be made"),
   ClaimPhaseLost: gettext("the phase of the claim is Lost"),
+  ClaimUseChanged: gettext("whether any pod names the claim has changed"),
   ClaimProtectionChanged: gettext("the finalizer that protects the claim was set or removed"),
   ClaimProvisionerSet: gettext("the claim names who is to make its volume"),
   ClaimRescheduled: gettext("the claim waits for another node"),

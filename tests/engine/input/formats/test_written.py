@@ -44,7 +44,10 @@ def test_what_the_server_said_is_written_down() -> None:
         reading("v1.34", each, Evidence(each.objects)).version for each in (scenario, second)
     )
     assert told == first_told
-    assert (told.proposed, told.because) == ("v1.34.9", "The API server said that it is v1.34.2.")
+    assert (told.proposed, told.because) == (
+        "v1.34.9",
+        "The API server said that it is v1.34.2: that the scheduler is of the same is a guess.",
+    )
 
 
 def test_a_newer_word_of_the_server_counts_first() -> None:
