@@ -382,3 +382,21 @@ def test_report_squeezed_out_makes_no_second_job_meanwhile() -> None:
     jobs = [event.at / SECOND for event in played.events if event.kind == "JobCreated"]
     skipped = [event.at / SECOND for event in played.events if event.kind == "JobAlreadyActive"]
     assert jobs[1] < min(skipped) < max(skipped) < jobs[2]
+
+
+# A program that needs 45 s, and a liveness probe that gives it 30: the kubelet starts it again and
+# again, and waits longer each time.
+
+
+def test_crash_loop_never_gives_the_program_its_time() -> None:
+    played = demo("crash-loop")
+    starts = [round(one.at / SECOND) for one in played.events if one.kind == "Started"]
+    assert starts == [1, 31, 71]
+    states = [one for one in played.events if one.kind == "PodContainersChanged"]
+    assert [round(one.at / SECOND) for one in states if "CrashLoopBackOff" in one.message] == [
+        61,
+        101,
+        151,
+        221,
+    ]
+    assert played.end["pod/default/web"]["phase"] == "Running"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from engine.diagnosis.trace.states import CODES, STATES, WAITS
+from engine.diagnosis.trace.states import CODES, RUNS, STATES, WAITS
 
 _WAITING = frozenset(CODES[name] for name in WAITS)
 # So many changes apart the sums so far are kept, so that sums at any event are few steps.
@@ -166,6 +166,6 @@ class Tally:
     def _counts(self, state: str) -> "array[int] | None":
         if state in WAITS:
             return self.waiting
-        if state == "running":
+        if state in RUNS:
             return self.running
         return self.leaving if state == "terminating" else None

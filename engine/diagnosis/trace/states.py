@@ -2,6 +2,7 @@
 
 pod:       gated ─▶ active ─▶ attempt ─▶ backoff | unschedulable ─▶ … ─▶ binding
            ─▶ attaching ─▶ kubelet ─▶ mounting | failing ─▶ starting ─▶ running ─▶ terminating
+           while its containers are at fault: crashing, unready
 claim:     pending ─▶ half_bound ─▶ bound ─▶ lost
 node:      ready, cordoned, not_ready
 operation: attach, mount, detach, unmount, failing
@@ -38,13 +39,17 @@ STATES = (
     "gated",
     "backoff",
     "cordoned",
+    "unready",
     "terminating",
     "unschedulable",
+    "crashing",
     "failing",
     "not_ready",
     "lost",
 )
 CODES = {name: code for code, name in enumerate(STATES)}
+# The containers run, or are to be started again.
+RUNS = frozenset(("running", "unready", "crashing"))
 WAITS = frozenset(
     ("gated", "active", "backoff", "unschedulable", "kubelet", "failing", "pending", "lost")
 )
@@ -70,14 +75,23 @@ def pod_state(pod: Attributes, awaited: str) -> str:
     if pod.get("deleting") is not None:
         return "terminating"
     if pod.get("phase") == "Running":
-        return "running"
+        return _told_state(pod) or "running"
     if pod.get("node"):
-        return awaited or "starting"
+        return awaited or _told_state(pod) or "starting"
     if pod.get("assumed"):
         return "binding"
     queue = pod.get("queue")
     # No scheduler has it in its queue.
     return _QUEUES.get(queue, "unschedulable") if queue else "pending"
+
+
+def _told_state(pod: Attributes) -> str:
+    """What its status tells of containers at fault: one has ended and waits, or is not ready."""
+    told = part_of(pod, "told")
+    if told.get("container"):
+        # One that only waits to be started is no fault.
+        return "crashing" if told.get("is_fault") else ""
+    return "unready" if told else ""
 
 
 def awaited_state(key: str, node: Attributes) -> str:

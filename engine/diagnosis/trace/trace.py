@@ -19,7 +19,7 @@ from engine.diagnosis.trace.states import (
 from engine.kernel.view import Attributes, Changes, merge
 
 # What the states are read from; the rest of an entity is not kept.
-_POD = ("phase", "queue", "assumed", "node", "nominated", "deleting", "owner")
+_POD = ("phase", "queue", "assumed", "node", "nominated", "deleting", "owner", "told")
 _CLAIM = ("phase", "volume", "trouble")
 _NODE = ("ready", "unschedulable", "volumes", "attachments")
 _VOLUMES = ("volumes", "attachments")

@@ -7,7 +7,14 @@ import pytest
 
 from engine.diagnosis.trace.answer import Row, Timeline
 from engine.diagnosis.trace.layout import Asked
-from engine.diagnosis.trace.states import WAITS, awaited_state, claim_state, node_state, pod_state
+from engine.diagnosis.trace.states import (
+    STATES,
+    WAITS,
+    awaited_state,
+    claim_state,
+    node_state,
+    pod_state,
+)
 from engine.diagnosis.trace.timeline import Head, View, timeline_of
 from engine.diagnosis.trace.trace import Trace
 from engine.kernel.recorder import Event
@@ -219,3 +226,18 @@ def test_what_comes_later_has_no_row_yet() -> None:
     before, after = (timeline("csi-surge", seq, text="shop/ledger-3") for seq in (born - 1, born))
     assert before.rows == ()
     assert LEDGER in [each.key for each in after.rows]
+
+
+def test_lane_shows_when_a_container_crashes() -> None:
+    trace = Trace()
+    for event in demo("crash-loop").events:
+        is_event = bool((event.data or {}).get("event"))
+        trace.take(event.at, event.kind, event.object, event.component, is_event, event.changes)
+    lane = trace.pods["pod/default/web"]
+    shown = [
+        (trace.ats[seq - 1] // SECOND, STATES[code])
+        for seq, code in zip(lane.seqs, lane.codes, strict=True)
+    ]
+    assert shown[-4:] == [(121, "unready"), (151, "crashing"), (191, "unready"), (221, "crashing")]
+    # It counts as one that runs.
+    assert trace.whole.running[-1] == 1

@@ -21,6 +21,8 @@ export const LOOKS = {
   failing: {family: "stuck", shape: "solid", title: gettext("failed, waits for the next try")},
   starting: {family: "settled", shape: "tint", title: gettext("image and start")},
   running: {family: "settled", shape: "line", title: gettext("running")},
+  unready: {family: "clock", shape: "solid", title: gettext("runs, not ready")},
+  crashing: {family: "stuck", shape: "tint", title: gettext("container crashes, waits for its restart")},
   bound: {family: "settled", shape: "line", title: gettext("bound")},
   ready: {family: "settled", shape: "line", title: gettext("ready")},
   attached: {family: "settled", shape: "line", title: gettext("attached")},
@@ -46,6 +48,8 @@ export const LEGEND = [
   "failing",
   "starting",
   "running",
+  "unready",
+  "crashing",
   "terminating",
   "nominated",
 ].map((state) => ({state, ...LOOKS[state]}));
