@@ -189,7 +189,9 @@ def test_a_reader_is_told_where_no_worker_writes(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = left_behind(start(play=True, speed="max"))
-    monkeypatch.setitem(services.rows_wait.__kwdefaults__, "seconds", 0.1)
+    usual = services.rows_wait.__kwdefaults__
+    assert usual is not None
+    monkeypatch.setitem(usual, "seconds", 0.1)
     with pytest.raises(ApplicationError) as refusal:
         object_now(run, "pod/default/web")
     assert refusal.value.status == 503
