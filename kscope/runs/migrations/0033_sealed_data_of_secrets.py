@@ -3,7 +3,6 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from kscope.database_format import raise_format
 
 
 class Migration(migrations.Migration):
@@ -26,6 +25,4 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('run', 'token'), name='sealeddata_token')],
             },
         ),
-        # An older version would call the objects of custom kinds otherwise, and lose such data.
-        raise_format(7),
     ]

@@ -22,6 +22,6 @@ class Migration(migrations.Migration):
             name='rows_asked_at',
             field=models.DateTimeField(blank=True, help_text='when somebody wanted to read the rows of its objects last', null=True),
         ),
-        # An older version takes every row for the newest.
+        # An older version takes every row for the newest, and leaves sealed data behind.
         raise_format(7),
     ]
