@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.diagnosis.trace.lane import Lane
-from engine.diagnosis.trace.states import STATES, WAITS
+from engine.diagnosis.trace.states import RUNS, STATES, WAITS
 from engine.diagnosis.trace.trace import Trace
 from engine.kernel.recorder import EventRow
 from engine.kernel.view import Changes
@@ -38,6 +38,7 @@ class Lanes:
         return {
             "states": [*STATES],
             "waits": sorted(WAITS),
+            "runs": sorted(RUNS),
             "pods": _lanes(trace.pods, base),
             "nominated": _lanes(trace.nominated, base),
             "claims": _lanes(trace.claims, base),

@@ -9,6 +9,7 @@ Whoever asks says so for a while: the driver then writes the rows with each slic
 
 import asyncio
 import time
+from functools import partial
 
 from channels.db import database_sync_to_async
 
@@ -18,7 +19,9 @@ from kscope.runs.services import rows_ask, rows_refusal
 # So long a request waits for rows. Those of a large run may take as long as its first state.
 WAIT_SECONDS = 20.0
 _SHORTEST, _LONGEST, _GROWTH = 0.01, 0.2, 1.3
-_BEHIND = "SELECT rows_seq IS NOT NULL AND rows_seq < %s FROM runs_run WHERE id = %s"
+_ROWS = "SELECT rows_seq FROM runs_run WHERE id = %s"
+# By run, the next look at how far its rows are: many wait for them at once.
+_looks: dict[int, asyncio.Task[int | None]] = {}
 
 
 async def rows_awaited(links: SnapshotLinks, run_id: int) -> None:
@@ -29,11 +32,33 @@ async def rows_awaited(links: SnapshotLinks, run_id: int) -> None:
     head = await database_sync_to_async(rows_ask)(run_id)
     deadline, pause = time.monotonic() + WAIT_SECONDS, _SHORTEST
     while head is not None:
-        async with links.link() as link:
-            found = await (await link.execute(_BEHIND, [head, run_id])).fetchone()
-        if found is None or not found[0]:
+        rows = await _looked(links, run_id, pause)
+        if rows is None or rows >= head:
             return
         if time.monotonic() > deadline:
             raise await database_sync_to_async(rows_refusal)(run_id)
-        await asyncio.sleep(pause)
         pause = min(pause * _GROWTH, _LONGEST)
+
+
+async def _looked(links: SnapshotLinks, run_id: int, pause: float) -> int | None:
+    """The event that the rows are as of soon; None where that is the newest, or the run is gone."""
+    look = _looks.get(run_id)
+    if look is None or look.get_loop() is not asyncio.get_running_loop():
+        look = _looks[run_id] = asyncio.create_task(_look(links, run_id, pause))
+        look.add_done_callback(partial(_note_look, run_id))
+    # A client that leaves does not end what others wait for.
+    return await asyncio.shield(look)
+
+
+def _note_look(run_id: int, look: asyncio.Task[int | None]) -> None:
+    if _looks.get(run_id) is look:
+        del _looks[run_id]
+    if not look.cancelled():
+        look.exception()  # whoever still waits is told
+
+
+async def _look(links: SnapshotLinks, run_id: int, pause: float) -> int | None:
+    await asyncio.sleep(pause)
+    async with links.link() as link:
+        found = await (await link.execute(_ROWS, [run_id])).fetchone()
+    return found[0] if found else None

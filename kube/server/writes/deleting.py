@@ -13,6 +13,7 @@ from engine.controllers.shared.deletion import (
     default_propagation,
 )
 from engine.objects.objects import Manifest
+from kscope.runs.served.versions import Version
 from kube.addresses import Target
 from kube.server.answers import answered
 from kube.server.listing import Page
@@ -43,7 +44,7 @@ class Deleter:
         options = await DeleteOptions.of_request(self.objects.request, target)
         options.check(target, found)
         if target.resource.kind == "Pod":
-            gone = self.objects.shown(target.resource, found)
+            gone = await self.objects.opened(target.resource, found)
         else:
             gone = success(target.resource, target.name, found.uid)
         if options.is_trial or target.resource.kind in endpoints.KINDS and found.is_implied:
@@ -62,16 +63,17 @@ class Deleter:
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
             )
-        read = Read.of(self.objects.request, target, secrets=self.objects.secrets)
+        read = Read.of(self.objects.request, target)
         options = await DeleteOptions.of_request(self.objects.request, target)
-        manifests: list[Manifest] = []
+        held: list[Version] = []
         async with now(self.objects.links, self.objects.run.pk) as instant:
             read.check_version(instant.seq)
             page = Page(read, instant)
             async for chosen in page.chosen():
-                held = (version for version, _ in chosen if not version.is_implied)
-                manifests += [self.objects.shown(target.resource, version) for version in held]
+                held += [version for version, _ in chosen if not version.is_implied]
             rest = await page.rest()
+        # No connection is held while others are waited for.
+        manifests = await self.objects.all_opened(target.resource, held)
         head = {"kind": target.resource.list_kind, "apiVersion": target.resource.api_version}
         content = {**head, "metadata": rest, "items": manifests}
         if options.is_trial:

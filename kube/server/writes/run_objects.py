@@ -208,9 +208,14 @@ class RunObjects:
 
     async def opened(self, resource: Resource, version: Version) -> Manifest:
         """An object of the run as the API shows it, a Secret with its data."""
-        (found,) = await self.secrets.shown(resource, [version])
-        await self.hosts.reach(found.seq)
-        return self.shown(resource, found)
+        (found,) = await self.all_opened(resource, [version])
+        return found
+
+    async def all_opened(self, resource: Resource, versions: Sequence[Version]) -> list[Manifest]:
+        """The same of several."""
+        found = await self.secrets.shown(resource, versions)
+        await self.hosts.reach(max((one.seq for one in found), default=0))
+        return [self.shown(resource, one) for one in found]
 
     def shown(self, resource: Resource, version: Version) -> Manifest:
         """An object of the run as the API shows it, a Secret without its data."""

@@ -26,14 +26,15 @@ function countWhile(values, isTrue) {
  * `states`, `events` its Kubernetes Events; `ats` are the times of all events by their seq.
  */
 export class Lane {
-  constructor([seqs, codes, events], {states, waits}, ats) {
+  constructor([seqs, codes, events], {states, waits, runs}, ats) {
     this.seqs = seqs;
     this.codes = codes;
     this.events = events;
     this.states = states;
     this.ats = ats;
-    const waiting = new Set(waits.map((name) => states.indexOf(name)));
+    const [waiting, running] = [waits, runs].map((names) => new Set(names.map((name) => states.indexOf(name))));
     this.isWaiting = (code) => waiting.has(code);
+    this.isRunning = (code) => running.has(code);
   }
 
   /** The state after an event, "" before the first. */
@@ -150,8 +151,7 @@ export class Tally {
 }
 
 function countedAs(lane, code) {
-  const state = lane.states[code];
   if (lane.isWaiting(code)) return "waiting";
-  if (state === "running") return "running";
-  return state === "terminating" ? "leaving" : "";
+  if (lane.isRunning(code)) return "running";
+  return lane.states[code] === "terminating" ? "leaving" : "";
 }

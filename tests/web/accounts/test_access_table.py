@@ -159,6 +159,7 @@ RULES = {
     "api/v1/runs/<int:run_id>/commands/": Rule(GET="readers", POST="changers"),
     "api/v1/runs/<int:run_id>/attempts/": READ,
     "api/v1/runs/<int:run_id>/shadow-decisions/": READ,
+    "api/v1/runs/<int:run_id>/shadow-writes/": READ,
     "api/v1/runs/<int:run_id>/attempts/<int:attempt_id>/": READ,
     "api/v1/runs/<int:run_id>/nodes/<str:name>/drain/": READ,
     "api/v1/runs/<int:run_id>/checks/": READ,
