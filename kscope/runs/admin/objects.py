@@ -32,7 +32,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Command, OtherObject, ProjectedObject, Run
 from kscope.runs.services import rows_wait
 
-# So long a form waits for the newest version of its object.
+# So long a form waits for the newest version of its object, and the list of a run for its objects.
 ROWS_SECONDS: Final = 2.0
 # Of so many runs the list of all objects says how far their rows are.
 _MOST_TOLD: Final = 5
@@ -157,6 +157,9 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         """The list; where rows are those of an earlier event than their run is at, it says so."""
         behind = Run.objects.filter(rows_seq__isnull=False).order_by("-pk")
         of = request.GET.get("run__id__exact", "")
+        if is_number(of) and behind.filter(pk=of).exists():
+            with suppress(ApplicationError):
+                rows_wait(int(of), seconds=ROWS_SECONDS)
         for run in behind.filter(pk=of) if is_number(of) else behind[:_MOST_TOLD]:
             messages.info(request, as_of_words(run))
         return super().changelist_view(request, extra_context)
