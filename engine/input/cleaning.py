@@ -88,7 +88,8 @@ def clean_command(body: Manifest) -> Manifest:
         kind = cast("Manifest", manifest).get("kind")
         cleaned["manifest"] = without_values(cast("Manifest", manifest), str(kind), keeps_copy=True)
     if isinstance(patch, dict) and body.get("verb") == "patch":
-        kind = str(body.get("object")).partition("/")[0]
+        # A kind of a definition is called by its group, too: "mysecret.example.com/a/b".
+        kind = str(body.get("object")).partition("/")[0].partition(".")[0]
         cleaned["patch"] = without_values(cast("Manifest", patch), kind, keeps_copy=True)
     return cleaned
 

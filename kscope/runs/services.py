@@ -781,7 +781,9 @@ def rows_ask(run_id: int) -> int | None:
 
 def rows_refusal(run_id: int) -> ApplicationError:
     """Why the rows of the objects of a run cannot be read as those of its newest event."""
-    run = Run.objects.get(pk=run_id)
+    run = Run.objects.filter(pk=run_id).first()
+    if run is None:
+        return ApplicationError(gettext("There is no such run any more."), status=404)
     words = gettext(
         "The objects of run {run} are kept as of event {seq}; no worker has brought them to event "
         "{head} so far."

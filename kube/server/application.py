@@ -191,6 +191,9 @@ class Server:
             seq, at = await event_at(run, moment)
             asker = _asker(visitor, request)
             then = Then(self._links, run.pk, seq, at, run.ahead or 0, asker)
+        if then is None and _keeps_old_rows(run) and request.method in _READS:
+            asker = _asker(visitor, request)
+            then = Then(self._links, run.pk, run.head_seq, run.head_at, run.ahead or 0, asker)
         asks_custom = target is None and may_be_custom(address.path)
         asks_rows = target is not None and not reviews.is_review(target)
         if run.rows_seq is not None and then is None and (asks_rows or asks_custom):
@@ -348,6 +351,12 @@ class Server:
 async def _made(function: Callable[..., T], *given: Any) -> T:
     """What a function returns that takes a moment when it is asked first, or after a change."""
     return await to_thread(function, *given)
+
+
+def _keeps_old_rows(run: Run) -> bool:
+    """Whether nobody will bring the rows of its objects to its newest event: that is read as a past."""
+    has_ended = run.status == Run.Status.FAILED or run.cannot_continue_after is not None
+    return run.rows_seq is not None and has_ended
 
 
 def _schemas(path: str, request: Request, root: str, custom: CustomResources) -> Response:

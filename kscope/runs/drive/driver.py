@@ -448,14 +448,13 @@ class Driver:
         waits = bool(done or steps or at_end or at_decision or stop)
         self.unwritten.add(piece)
         writes_rows |= bool(at_goal or stop or engine.failure) or self._rows_are_due(waits=waits)
-        objects = self.unwritten.take() if writes_rows else {}
+        objects = self.unwritten.objects if writes_rows else {}
         count = self._commands.count
         head = _head_of(engine, count, self._budget.memory.used)
-        before, self._head = self._head, head
         commit = slices.Commit(
             packed=slices.slice_packed(own_slice(self.run_id, piece, self._borrowed), objects),
             head=head,
-            before=before,
+            before=self._head,
             done=done or (),
             outcomes=slices.outcomes_of(done or ()),
             steps_taken=steps,
@@ -467,6 +466,10 @@ class Driver:
             saved=self._checkpoints.take(engine, count, self._alive, at_end=at_end),
             rows="newest" if writes_rows else "behind" if self.unwritten else "as before",
         )
+        # Only now: what breaks before leaves the head on record, and the rows that wait.
+        self._head = head
+        if writes_rows:
+            self.unwritten.clear()
         self._writing = self._host.write(self.run_id, self.epoch, commit)
         self._committed = self.writing_since = self.renewed_at = time.monotonic()
         if waits or self.wanted.status != Run.Status.PLAYING:
@@ -549,8 +552,9 @@ def rows_of_broken(driver: Driver) -> Turns[None]:
     """Have the rows of objects say what is on record of a run whose engine has broken since."""
     if not driver.unwritten:
         return
-    packed = slices.Packed([], slices.projections_of(driver.unwritten.take()), [], [])
+    packed = slices.Packed([], slices.projections_of(driver.unwritten.objects), [], [])
     commit = slices.Commit(packed=packed, head=driver._head, before=driver._head, rows="newest")
+    driver.unwritten.clear()
     driver._writing = driver._host.write(driver.run_id, driver.epoch, commit)
     yield from driver.settled()
 

@@ -7,6 +7,7 @@ import orjson
 import psycopg
 
 from kscope.runs import leases
+from kscope.runs.languages.kept import sentence_read
 from kscope.runs.models import Command, Run
 from kscope.runs.nudges import Outcome
 from kscope.runs.services import CommandColumns
@@ -95,7 +96,7 @@ async def outcomes_of_all(link: Link, commands: Sequence[int]) -> list[Outcome] 
     waiting = [row for row in rows if row[1] == Command.Status.PENDING]
     for *_, of_run, error in waiting:
         if of_run == Run.Status.FAILED:
-            raise RunFailed(error)
+            raise RunFailed(sentence_read(error))
     return None if waiting else [_outcome(*row[:4]) for row in rows]
 
 
@@ -104,7 +105,7 @@ async def check_alive(link: Link, run_id: int) -> None:
     found = await link.execute("SELECT status, error FROM runs_run WHERE id = %s", [run_id])
     row = await found.fetchone()
     if row is not None and row[0] == Run.Status.FAILED:
-        raise RunFailed(row[1])
+        raise RunFailed(sentence_read(row[1]))
 
 
 async def left_by(link: Link, command: int) -> Sequence[Any] | None:

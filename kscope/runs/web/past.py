@@ -134,7 +134,15 @@ def object_at(run: Run, entity: str, *, seq: int) -> Manifest | Question | None:
     check_seq(run, seq)
     events = RunEvent.objects.filter(run_id=run.pk, object=entity)
     if not events.filter(seq__gt=seq).exists():
-        return object_now(run, entity)
+        model, key = registry.place_of(entity)
+        rows_seq = Run.objects.filter(pk=run.pk).values_list("rows_seq", flat=True).first()
+        rows = model.objects.filter(run_id=run.pk, key=key)
+        found = rows.values_list("seq", "manifest").first()
+        # The run may have gone on meanwhile, and its rows may be those of an earlier event.
+        if rows_seq is None and not events.filter(seq__gt=seq).exists():
+            return found[1] if found else None
+        if found and rows_seq is not None and not events.filter(seq__gt=rows_seq).exists():
+            return found[1]
     if not events.filter(seq__lte=seq).exists():
         return None
     arguments = {"run_id": run.pk, "entity": entity, "seq": seq}

@@ -1,7 +1,8 @@
 """The addresses of the nodes of a run, which its pods name as those of their hosts.
 
 A pod's host is the node that had its name when the newest event of the pod was, whatever has become of
-that node: so lists, watches and pasts of the same version agree.
+that node: so lists, watches and pasts of the same version agree. Where a node gets another address in
+its life, that holds only for servers that have followed it.
 """
 
 from __future__ import annotations

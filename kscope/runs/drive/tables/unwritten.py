@@ -17,7 +17,7 @@ from kscope.runs.record.parts import in_history
 # So long a run that plays, and that nobody reads, leaves rows behind.
 MOST_SECONDS = 60.0
 # A driver that leaves does not wait for more.
-FEW = 2_000
+FEW = 10_000
 
 # By entity id: the manifest, or None for an object that is gone, and the events that wrote it.
 Objects = Mapping[str, tuple[Manifest | None, Written]]
@@ -28,15 +28,18 @@ class Unwritten:
 
     def __init__(self) -> None:
         self._objects: dict[str, tuple[Manifest | None, Written]] = {}
+        # An earlier driver has left rows behind, even if there is nothing to write by now.
+        self._is_behind = False
         self._since = time.monotonic()
 
     def begin(self, run: Run, engine: Cluster) -> None:
         """*engine* stands at the head of *run*, whose rows may be those of an earlier event."""
         if run.rows_seq is not None:
+            self._is_behind = True
             self._objects |= _written_after(run, run.rows_seq, engine)
 
-    def __len__(self) -> int:
-        return len(self._objects)
+    def __bool__(self) -> bool:
+        return self._is_behind or bool(self._objects)
 
     def add(self, piece: Slice) -> None:
         """The objects that a slice touched."""
@@ -45,20 +48,24 @@ class Unwritten:
         for entity, manifest in piece.touched.items():
             self._objects[entity] = manifest, piece.written[entity]
 
-    def take(self) -> Objects:
-        """All of them: they are being written."""
-        taken, self._objects = self._objects, {}
-        return taken
+    @property
+    def objects(self) -> Objects:
+        """All of them."""
+        return self._objects
+
+    def clear(self) -> None:
+        """They are being written."""
+        self._objects, self._is_behind = {}, False
 
     @property
     def are_few(self) -> bool:
-        """Whether there are some, and they are soon written."""
-        return 0 < len(self) <= FEW
+        """Whether there is something to write, and it is soon written."""
+        return bool(self) and len(self._objects) <= FEW
 
     def is_due(self, at_once: bool) -> bool:
         """Whether they are to be written: *at_once*, or because they wait for long."""
         waited = time.monotonic() - self._since
-        return bool(self._objects) and (at_once or waited > MOST_SECONDS)
+        return bool(self) and (at_once or waited > MOST_SECONDS)
 
 
 def _written_after(

@@ -66,7 +66,7 @@ function Row({session, row}) {
           ([mark, family, words, pod]) => html`
         <${Stated} key=${pod ?? words} state=${[mark, family, words]}>${pod && html` <${PodLink} session=${session} podKey=${pod} />`}<//>`,
         )}<${More} found=${row.mounts.length - 2} /></td>
-      <td class=${`next cut${next === NOTHING ? " mute" : ""}`} title=${row.trouble ? row.trouble.error : next}>${next}</td></tr>`;
+      <td class=${`next cut${next === NOTHING ? " mute" : ""}`} title=${[next, row.trouble?.error].filter(Boolean).join("\n")}>${next}</td></tr>`;
 }
 
 function Pods({session, keys}) {

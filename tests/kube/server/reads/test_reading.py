@@ -77,6 +77,17 @@ async def test_rows_that_nobody_brings_are_not_there_yet(
     assert answer.headers["retry-after"]
 
 
+@pytest.mark.parametrize("path", [PODS, f"{PODS}/web"])
+async def test_a_failed_run_is_read_from_its_record(
+    lagging: Run, kube_of: Callable[..., Kube], path: str
+) -> None:
+    await Run.objects.filter(pk=lagging.pk).aupdate(status=Run.Status.FAILED, error="it broke")
+    answer = await kube_of(lagging).get(path)
+    assert answer.status == 200
+    found = answer.json.get("items") or [answer.json]
+    assert all(one["spec"]["nodeName"] for one in found if one["metadata"]["name"] == "web")
+
+
 async def test_a_list_left_early_disturbs_no_later_one(
     driven: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
