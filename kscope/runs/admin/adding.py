@@ -153,10 +153,11 @@ def _place_of(request: HttpRequest, kinds: Kinds) -> dict[str, str] | None:
 def _free_name(run: Run, beginning: Beginning) -> str:
     """The usual name of a new object, with a number where that is taken."""
     model, _ = registry.place_of(entity_id(beginning.kind, beginning.name))
-    rows = model.objects.filter(run=run, name__startswith=beginning.name)
+    stem = beginning.name.removesuffix(beginning.ending)
+    rows = model.objects.filter(run=run, name__startswith=stem)
     taken = set(rows.values_list("name", flat=True))
-    numbered = (f"{beginning.name}-{number}" for number in range(2, len(taken) + 3))
-    return next(name for name in (beginning.name, *numbered) if name not in taken)
+    names = (beginning.numbered(number) for number in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)
 
 
 def _after(model_admin: ModelAdmin[Any], request: HttpRequest, run: Run, command: Command) -> str:

@@ -17,11 +17,17 @@ class Beginning:
     api_version: str
     kind: str
     body: str = ""
+    # What the names of the kind end with.
+    ending: str = ""
 
     @property
     def name(self) -> str:
         """What such an object is called, as long as nobody gives it a better name."""
-        return f"new-{self.kind.lower()}"
+        return self.numbered(1)
+
+    def numbered(self, number: int) -> str:
+        """The same, where others have that name already: number 2 is the second one."""
+        return f"new-{self.kind.lower()}{f'-{number}' if number > 1 else ''}{self.ending}"
 
     def text(self, name: str) -> str:
         """The manifest as YAML, for an object of that *name*."""
@@ -32,6 +38,7 @@ class Beginning:
         return "\n".join([*lines, *self._lines(name)]) + "\n"
 
     def _lines(self, name: str) -> Iterator[str]:
+        name = name.removesuffix(self.ending)
         return (line.replace("NAME", name) for line in self.body.strip("\n").splitlines())
 
 
@@ -462,6 +469,27 @@ spec:
   usages:
   - client auth
 """,
+    ),
+    Beginning(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        """
+spec:
+  group: example.com
+  scope: Namespaced
+  names:
+    plural: NAME
+    kind: Widget
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        x-kubernetes-preserve-unknown-fields: true
+""",
+        ending=".example.com",
     ),
 )
 BEGINNINGS: Final = {f"{one.api_version} {one.kind}": one for one in _ALL}

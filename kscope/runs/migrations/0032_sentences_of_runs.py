@@ -5,6 +5,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
+    older_versions_go_on = True
 
     dependencies = [
         ('runs', '0031_clock_of_clients'),

@@ -4,8 +4,8 @@ import django.db.models.deletion
 from django.db import migrations, models
 
 
-
 class Migration(migrations.Migration):
+    older_versions_go_on = True
 
     dependencies = [
         ('runs', '0032_sentences_of_runs'),

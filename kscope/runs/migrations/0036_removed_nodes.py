@@ -4,6 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+    older_versions_go_on = True
 
     dependencies = [
         ('runs', '0035_external_controllers'),
