@@ -118,6 +118,11 @@ class Held:
         """For statements that take a step."""
         return {"id": self.id, "version": self.version}
 
+    @property
+    def name(self) -> str:
+        """Of its row: what is sealed for this one is opened at no other."""
+        return f"key {self.id}"
+
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:

@@ -7,7 +7,7 @@ key that signs sessions; it is in no database, no backup and no file of a run.
 import hashlib
 import os
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import orjson
 from cryptography.exceptions import InvalidTag
@@ -24,13 +24,13 @@ class OtherKey(Exception):
     """The data were sealed with another key than this installation has, or were changed."""
 
 
-def sealed(data: dict[str, str], token: str) -> bytes:
-    """The data of a Secret, for the row called *token*; at no other place are they opened."""
+def sealed(data: Any, token: str) -> bytes:
+    """*data*, any JSON, for the row called *token*; at no other place are they opened."""
     nonce = os.urandom(_NONCE_BYTES)
     return nonce + _cipher().encrypt(nonce, orjson.dumps(data), token.encode())
 
 
-def opened(text: bytes, token: str) -> dict[str, str]:
+def opened(text: bytes, token: str) -> Any:
     """What was sealed. Raises OtherKey."""
     nonce, rest = text[:_NONCE_BYTES], text[_NONCE_BYTES:]
     try:

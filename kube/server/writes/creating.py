@@ -8,6 +8,7 @@ from starlette.responses import Response
 from engine.api_server.admission import strategy
 from engine.api_server.admission.permissions import OBJECT, custom_permission
 from engine.api_server.custom.kinds import formed
+from engine.input.cleaning import without_values
 from engine.objects.objects import Manifest
 from kube.addresses import Target
 from kube.resources import PODS, Resource
@@ -102,7 +103,12 @@ class Creator:
         resource = named.resource
         stored = self.objects.in_run_time(resource, manifest)
         place = (named.namespace, named.name)
-        promise = Promise("object", 201, stored, self.objects.warnings(), places=(place,))
+        # With a key it is kept in the database, where no value is that the run does not have.
+        is_kept = self.objects.held is not None
+        wanted = (
+            without_values(stored, resource.written_kind, keeps_copy=True) if is_kept else stored
+        )
+        promise = Promise("object", 201, wanted, self.objects.warnings(), places=(place,))
         command = {"verb": "create", "manifest": stored, "permission": OBJECT.name}
         return await self.objects.do(command, named, promise)
 

@@ -5,10 +5,13 @@ See kscope/runs/write_keys.py. A repetition does what is left to do of the write
     answered                ──▶ the same answer
     promised, not answered  ──▶ waits for the commands that are stored, and answers as promised
     nothing stored          ──▶ takes the key over, and writes
+
+Promises and answers that may have the data of Secrets are sealed (ADR 0054).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -29,14 +32,19 @@ from kscope.runs.served.keys import (
     key_take,
     key_take_over,
 )
+from kscope.runs.served.sealing import OtherKey, opened, sealed
 from kscope.runs.write_keys import AskedOnce, Held, KeptAnswer, KnownKey, TakenOver
 from kube.addresses import Target
 from kube.server.answers import JSON, refused
+from kube.server.objects.secrets import is_secret
 from kube.server.writes.engine_line import NOT_YET, WAIT_SECONDS, run_failed
 from kube.server.writes.run_objects import Promise, RunObjects
 from kube.status import ApiError, bad_request, timed_out, too_many_requests
 
 LOOK_SECONDS = 0.1
+# What begins a sealed answer, and no JSON.
+_SEALED = b"sealed "
+_UNREADABLE = "the answer was sealed by another key and cannot be read; ask for the object"
 _KEPT_HEADERS = ("content-type", "warning")
 
 Write = Callable[[RunObjects], Awaitable[Response]]
@@ -88,7 +96,7 @@ class WriteOnce:
                     raise too_many_requests(str(write_keys.FULL))
                 continue
             if known.answer is not None:
-                return _replayed(known.answer)
+                return await self._replayed(known.held, known.answer)
             answer = await self._promised(known)
             if answer is not None:
                 return answer
@@ -116,19 +124,28 @@ class WriteOnce:
     async def _keep(self, held: Held, response: Response) -> Response:
         """Store the answer before it is sent; returns it, or the one that somebody else has stored."""
         answer = _kept(response)
+        if is_secret(self.target.resource):
+            answer = await asyncio.to_thread(_sealed, held, answer)
         async with self.objects.links.link() as link:
             if await key_answer(link, held, answer):
                 return response
         known = await self._known()
         if known is None or known.answer is None:
             raise TakenOver
-        return _replayed(known.answer)
+        return await self._replayed(known.held, known.answer)
+
+    async def _replayed(self, held: Held, answer: KeptAnswer) -> Response:
+        """The answer that is stored. Raises ApiError where another key than ours has sealed it."""
+        if answer.body.startswith(_SEALED):
+            with _opening():
+                answer = await asyncio.to_thread(_opened, held, answer)
+        headers = {name: value for name, value in answer.headers.items() if name != "content-type"}
+        return Response(answer.body, answer.status, headers, JSON)
 
     async def _promised(self, known: KnownKey) -> Response | None:
         """The answer once the commands of the key are carried out; None while nothing is to be said."""
         if known.promise is None:
             return None
-        promise = Promise(**known.promise)
         outcomes = await self._outcomes(known.commands) if known.commands else [_OF_A_LEASE]
         if outcomes is None:
             return None
@@ -136,6 +153,8 @@ class WriteOnce:
             # Nothing was written and no answer was sent: the write may be tried again.
             known.commands.clear()
             return None
+        with _opening():
+            promise = await asyncio.to_thread(Promise.of, known.promise, known.held)
         named = [
             Target(self.target.resource, namespace, name, self.target.subresource)
             for namespace, name in promise.places
@@ -189,6 +208,18 @@ def _kept(response: Response) -> KeptAnswer:
     return KeptAnswer(response.status_code, headers, bytes(response.body))
 
 
-def _replayed(answer: KeptAnswer) -> Response:
-    headers = {name: value for name, value in answer.headers.items() if name != "content-type"}
-    return Response(answer.body, answer.status, headers, JSON)
+def _sealed(held: Held, answer: KeptAnswer) -> KeptAnswer:
+    return replace(answer, body=_SEALED + sealed(answer.body.decode(), held.name))
+
+
+def _opened(held: Held, answer: KeptAnswer) -> KeptAnswer:
+    text: str = opened(answer.body.removeprefix(_SEALED), held.name)
+    return replace(answer, body=text.encode())
+
+
+@contextmanager
+def _opening() -> Iterator[None]:
+    try:
+        yield
+    except OtherKey as problem:
+        raise timed_out(_UNREADABLE) from problem

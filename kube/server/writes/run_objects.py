@@ -1,6 +1,8 @@
 """The objects of a run, as one request that writes reads them and has them written."""
 
+import asyncio
 import uuid
+from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -14,6 +16,7 @@ from kscope.runs.nudges import Outcome
 from kscope.runs.served.commands import left_by
 from kscope.runs.served.links import SnapshotLinks
 from kscope.runs.served.runs import Run
+from kscope.runs.served.sealing import opened, sealed
 from kscope.runs.served.versions import Version
 from kscope.runs.write_keys import Held
 from kube.addresses import Target
@@ -25,7 +28,7 @@ from kube.server.handover import Handover, NotStored, Pledge
 from kube.server.objects import leases
 from kube.server.objects.hosts import NO_HOSTS, Hosts
 from kube.server.objects.instants import Newest
-from kube.server.objects.secrets import Sealing, Secrets
+from kube.server.objects.secrets import Sealing, Secrets, is_secret
 from kube.server.reading import shift_of, shown
 from kube.server.writes.applying import fields_for
 from kube.server.writes.bodies import problems_of
@@ -38,6 +41,8 @@ from kube.timestamps import shifted, timestamps_of
 
 # A header has its limits. Upstream: apiserver/pkg/endpoints/filters/warning.go.
 _MOST_WARNINGS = 10
+# What the promise of an answer with the data of Secrets is stored under (ADR 0054).
+_SEALED = "sealed"
 # The engine has not answered in time.
 _MAY_BE_DONE = 504
 
@@ -60,10 +65,18 @@ class Promise:
     places: Sequence[Sequence[str]] = ()
     """Namespace and name of each object that is written, where the address does not say it."""
 
-    @property
-    def as_json(self) -> Manifest:
-        """To be stored."""
-        return asdict(self)
+    def kept(self, held: Held, targets: Sequence[Target]) -> Manifest:
+        """To be stored with the key; sealed where it is about Secrets."""
+        told = asdict(self)
+        if not any(is_secret(one.resource) for one in targets):
+            return told
+        return {_SEALED: b64encode(sealed(told, held.name)).decode()}
+
+    @classmethod
+    def of(cls, kept: Manifest, held: Held) -> "Promise":
+        """The promise that is stored with the key. Raises OtherKey."""
+        text = kept.get(_SEALED)
+        return cls(**(kept if text is None else opened(b64decode(text), held.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +114,10 @@ class RunObjects:
         self, commands: Sequence[Manifest], targets: Sequence[Target], promise: Promise
     ) -> Response:
         """The same for several, which are stored together; who finds nothing to do has done it."""
-        pledge = None if self.held is None else Pledge(self.held, promise.as_json)
+        pledge: Pledge | None = None
+        if self.held is not None:
+            kept = await asyncio.to_thread(promise.kept, self.held, targets)
+            pledge = Pledge(self.held, kept)
         # The command names the written object; an Event may be about anything.
         is_note = bool(commands) and commands[0]["verb"] == "note"
         named = targets[0] if len(targets) == 1 and not is_note else None

@@ -1,6 +1,9 @@
 """A write to the Kubernetes API with an `Idempotency-Key` happens once, whatever is lost meanwhile."""
 
 import asyncio
+import base64
+import json
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -8,9 +11,9 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from kscope.runs import write_keys
-from kscope.runs.models import ClientLease, Command, Run
+from kscope.runs.models import ClientLease, Command, Run, WriteKey
 from kube.server.writes import engine_line
-from tests.kube.server.client import Answer, Kube
+from tests.kube.server.client import MERGE, Answer, Kube
 from tests.kube.server.faults import Faults
 from tests.kube.server.writes.test_handover import LEASES, NAMESPACE, POD, WRITES
 from tests.web.conftest import driving
@@ -227,3 +230,112 @@ async def test_a_collection_is_deleted_once(
     assert again == third
     assert sorted(again.names) == ["giant", "late", "web"]
     assert "mine" in left
+
+
+SECRETS = f"{NAMESPACE}/secrets"
+HIDDEN = "hunter2-and-more"
+ENCODED = base64.b64encode(HIDDEN.encode()).decode()
+NOTED = json.dumps({"kind": "Secret", "data": {"a": ENCODED}, "stringData": {"b": HIDDEN}})
+SECRET: dict[str, Any] = {
+    "metadata": {
+        "name": "mine",
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": NOTED},
+    },
+    "data": {"a": ENCODED},
+}
+APPLIED = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "yours"}, "stringData": {"b": HIDDEN}}  # fmt: skip
+# In this order, each write of Secrets whose answer or promise has their data.
+SECRET_WRITES: dict[str, tuple[str, str, Any, str]] = {
+    "try": ("POST", f"{SECRETS}?dryRun=All", SECRET, "application/json"),
+    "create": ("POST", SECRETS, SECRET, "application/json"),
+    "replace": (
+        "PUT",
+        f"{SECRETS}/mine",
+        {**SECRET, "stringData": {"b": HIDDEN}},
+        "application/json",
+    ),  # fmt: skip
+    "patch": ("PATCH", f"{SECRETS}/mine", {"stringData": {"c": HIDDEN}}, MERGE),
+    "apply": ("PATCH", f"{SECRETS}/yours?fieldManager=me", APPLIED, "application/apply-patch+yaml"),
+    "again": (
+        "PATCH",
+        f"{SECRETS}/yours?fieldManager=me",
+        {**APPLIED, "data": {"d": ENCODED}},
+        "application/apply-patch+yaml",
+    ),  # fmt: skip
+    "empty": ("DELETE", SECRETS, None, "application/json"),
+}
+
+
+async def send_secret(kube: Kube, write: str) -> Answer:
+    method, path, body, content_type = SECRET_WRITES[write]
+    headers = {"idempotency-key": write}
+    return await kube.ask(method, path, body, content_type=content_type, **headers)
+
+
+@sync_to_async
+def check_sealed() -> None:
+    """No column of a key tells of the data of Secrets."""
+    for one in WriteKey.objects.all():
+        body = zlib.decompress(one.body) if one.body else b""
+        columns = [bytes(part) if isinstance(part, memoryview) else part for part in vars(one).values()]  # fmt: skip
+        found = f"{columns} {body!r}"
+        assert not [text for text in (HIDDEN, ENCODED) if text in found], one
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+async def test_keys_tell_nothing_of_secrets(
+    kube: Kube, faults: Faults, driven: Run, *, is_lost: bool
+) -> None:
+    """Neither by what is answered, nor by what is promised while the answer is open."""
+    with driving(driven):
+        for write in SECRET_WRITES:
+            if is_lost and write != "try":
+                faults.lose("WITH held", done=True)
+                assert (await send_secret(kube, write)).status == 504
+                faults.at = ""
+                await check_sealed()
+            first, again = [await send_secret(kube, write) for _ in range(2)]
+            assert (write, first.status) in ((write, 200), (write, 201)), first.json
+            assert first == again
+            assert ENCODED in first.body.decode()
+            await check_sealed()
+    promises = await sync_to_async(lambda: [*WriteKey.objects.values_list("promise", flat=True)])()
+    assert len([one for one in promises if one]) == len(SECRET_WRITES) - 1
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+async def test_answer_sealed_by_another_key_is_open(
+    kube: Kube, faults: Faults, driven: Run, settings: Any, *, is_lost: bool
+) -> None:
+    with driving(driven):
+        if is_lost:
+            faults.lose("WITH held", done=True)
+        assert (await send_secret(kube, "create")).status == (504 if is_lost else 201)
+        faults.at = ""
+        settings.SEALING_KEY = "another"
+        again = await send_secret(kube, "create")
+    assert (again.status, "retry-after" in again.headers) == (504, False)
+    assert "sealed by another key" in again.json["message"]
+
+
+async def test_promise_of_a_pod_has_no_values(kube: Kube, driven: Run) -> None:
+    container = {"name": "a", "image": "a", "env": [{"name": "A", "value": HIDDEN}]}
+    body = {**GENERATED, "spec": {"containers": [container]}}
+    with driving(driven):
+        assert (await send(kube, body=body)).status == 201
+    await check_sealed()
+
+
+@sync_to_async
+def unsealed() -> None:
+    """Keep the answer as versions before did."""
+    one = WriteKey.objects.get()
+    one.body = zlib.compress(b'{"kind":"Secret"}')
+    one.save()
+
+
+async def test_unsealed_answer_of_a_version_before_is_read(kube: Kube, driven: Run) -> None:
+    with driving(driven):
+        await send_secret(kube, "create")
+        await unsealed()
+        assert (await send_secret(kube, "create")).json == {"kind": "Secret"}
