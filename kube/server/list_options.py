@@ -68,9 +68,11 @@ class Token(NamedTuple):
         if not start:
             raise _no_token(f"{_INVALID}: encoded start key empty (version {_FORMAT})")
         parts = start.removeprefix("/").split("/")
-        if len(parts) > 1 and not {"", ".", ".."}.isdisjoint(parts):
+        after = start.removeprefix("/").removesuffix("\0")
+        is_path = len(parts) == 1 or {"", ".", ".."}.isdisjoint(parts)
+        if not is_path or "\0" in after:  # no key of a table has a NUL
             raise _no_token(f"{_INVALID}: {start}")
-        return cls(version, start.removeprefix("/").removesuffix("\0"), taken)
+        return cls(version, after, taken)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ PARTIAL = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 MATCH = "resourceVersionMatch"
 FORBIDDEN = f"{MATCH}: Forbidden: {MATCH} is forbidden"
 SUPPORTED = f'{MATCH}: Unsupported value: "Newest": supported values:'
+NULS = "a\0b\0"
 NO_TOKEN = "invalid continue token: continue key is not valid"
 
 
@@ -115,6 +116,7 @@ async def test_options_that_contradict_are_refused_as_upstream(
             f"{NO_TOKEN}: encoded start key empty (version meta.k8s.io/v1)",
         ),
         (f"continue={token(v='meta.k8s.io/v1', rv=1, start='../b')}", f"{NO_TOKEN}: ../b"),
+        (f"continue={token(v='meta.k8s.io/v1', rv=-1, start=NULS)}", f"{NO_TOKEN}: {NULS}"),
         (f"continue={token(v='meta.k8s.io/v1', rv='1', start='b')}", NO_TOKEN),
         (
             f"resourceVersion=1&continue={token(v='meta.k8s.io/v1', rv=1, start='b')}",
