@@ -1,5 +1,6 @@
 """The data of Secrets are sealed beside a run, and shown to those who may change it."""
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -9,6 +10,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from kscope.runs.models import Command, OtherObject, Run, RunEvent, SealedData
+from kscope.runs.served import sealed as rows_of_secrets
 from kscope.runs.served.sealing import OtherKey, opened, sealed
 from kscope.runs.services import run_fork
 from tests.kube.server.client import MERGE, Kube
@@ -94,6 +96,23 @@ async def test_data_can_be_applied(kube: Kube) -> None:
     assert (made.status, made.json["data"]) == (201, {"a": "eA=="}), made.json
     again = await kube.ask("PATCH", one, {**config, "data": {"b": "eQ=="}}, content_type=kind)
     assert again.json["data"] == {"b": "eQ=="}
+
+
+async def test_writes_at_a_time_keep_within_the_limit(
+    kube: Kube, driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each finds what the others have kept."""
+    monkeypatch.setattr(rows_of_secrets, "MOST_BYTES", 500)
+
+    async def post(number: int) -> int:
+        body = {"metadata": {"name": f"s{number}"}, "data": {"a": "eHh4" * 50}}
+        return (await kube.ask("POST", SECRETS, body)).status
+
+    codes = await asyncio.gather(*map(post, range(8)))
+    assert sorted(codes) == [201, 201] + [422] * 6
+    rows = SealedData.objects.filter(run=driven)
+    sizes = await sync_to_async(lambda: [len(one.sealed) for one in rows])()
+    assert sum(sizes) <= 500
 
 
 async def test_faulty_data_are_refused(kube: Kube) -> None:
