@@ -20,10 +20,10 @@ from typing import Any, Final, cast
 
 from engine.input.cleaning import LAST_APPLIED
 
-_HIDDEN: Final = frozenset(("volumeAttributes", "attachmentMetadata", "restuserkey"))
-_HIDDEN_IN: Final = {"flexVolume": "options"}
+HIDDEN: Final = frozenset(("volumeAttributes", "attachmentMetadata", "restuserkey"))
+HIDDEN_IN: Final = {"flexVolume": "options"}
 _CONFIG_MAP: Final = "ConfigMap"
-_CONFIG_FIELDS: Final = ("data", "binaryData")
+CONFIG_FIELDS: Final = ("data", "binaryData")
 
 
 def without_hidden(value: Any) -> Any:
@@ -40,8 +40,8 @@ def without_hidden(value: Any) -> Any:
     parts = cast("dict[str, Any]", value)
     changed = {name: new for name, part in parts.items() if (new := _kept(name, part)) is not part}
     if parts.get("kind") == _CONFIG_MAP:
-        changed |= {name: _emptied(parts[name]) for name in _CONFIG_FIELDS if name in parts}
-    hidden = _HIDDEN & parts.keys()
+        changed |= {name: _emptied(parts[name]) for name in CONFIG_FIELDS if name in parts}
+    hidden = HIDDEN & parts.keys()
     if not changed and not hidden:
         return parts
     return {name: part for name, part in (parts | changed).items() if name not in hidden}
@@ -67,8 +67,8 @@ def reads_values(operations: Any) -> bool:
 def _kept(name: str, part: Any) -> Any:
     if name == LAST_APPLIED and isinstance(part, str):
         return _copy_without_hidden(part)
-    if name in _HIDDEN_IN and isinstance(part, dict) and _HIDDEN_IN[name] in part:
-        left_out = _HIDDEN_IN[name]
+    if name in HIDDEN_IN and isinstance(part, dict) and HIDDEN_IN[name] in part:
+        left_out = HIDDEN_IN[name]
         return {key: each for key, each in cast("dict[str, Any]", part).items() if key != left_out}
     return without_hidden(part) if isinstance(part, dict | list) else part
 

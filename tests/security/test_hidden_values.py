@@ -16,13 +16,21 @@ from asgiref.sync import async_to_sync, sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 
+from engine.cluster.shadow.planned import Difference
+from engine.input.cleaning import LAST_APPLIED
 from engine.input.loader import load_files
 from kscope.accounts.access import Role, Scope, visitor_for
 from kscope.accounts.services import token_create
 from kscope.runs import services
 from kscope.runs.access import may_see_values
 from kscope.runs.drive import runner
-from kscope.runs.hidden_values import command_without_hidden, without_hidden
+from kscope.runs.hidden_values import (
+    CONFIG_FIELDS,
+    HIDDEN,
+    HIDDEN_IN,
+    command_without_hidden,
+    without_hidden,
+)
 from kscope.runs.models import Command, Run, Scenario
 from tests.security.accounts import an_account
 from tests.security.client import Asgi
@@ -384,3 +392,15 @@ def test_what_holds_none_stays_the_same_object() -> None:
 def test_a_patch_of_a_configmap_is_cleaned(entity: str) -> None:
     body = {"verb": "patch", "object": entity, "patch": {"data": {"k": HUSH}}}
     assert command_without_hidden(body)["patch"] == {"data": {"k": ""}}
+
+
+@pytest.mark.parametrize(
+    "field",
+    [f"spec.volumes[v].csi.{name}" for name in sorted(HIDDEN)]
+    + [f"spec.{name}.{part}" for name, part in HIDDEN_IN.items()]
+    + [*CONFIG_FIELDS, f"metadata.annotations.{LAST_APPLIED}"],
+)
+def test_verdict_on_a_write_tells_no_hidden_value(field: str) -> None:
+    assert HUSH not in json.dumps(Difference(field, HUSH, HUSH).as_json())
+    assert HUSH not in json.dumps(Difference(f"{field}.key", HUSH, HUSH).as_json())
+    assert HUSH in json.dumps(Difference("spec.replicas", HUSH, HUSH).as_json())

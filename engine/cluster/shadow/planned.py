@@ -24,8 +24,12 @@ _WRITTEN_BY_SERVER: Final = (
 )
 # What tells the entries of a list apart.
 _ENTRY_KEYS: Final = ("type", "name", "mountPath", "key")
-# Who may not see these parts of an object would not see them in a verdict either.
-_NOT_TOLD: Final = ("data", "binaryData", "parameters", "env", "args", "command")
+# Who may not see these parts of an object would not see them in a verdict either. Annotations may
+# hold copies of whole manifests.
+_NOT_TOLD: Final = frozenset(
+    ("data", "binaryData", "parameters", "env", "args", "command", "annotations")
+    + ("volumeAttributes", "flexVolume", "attachmentMetadata", "restuserkey")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,8 @@ class Difference:
 
     def as_json(self) -> dict[str, Any]:
         """For the record."""
-        if any(part.partition("[")[0] in _NOT_TOLD for part in self.field.split(".")):
+        parts = (part.partition("[")[0] for part in self.field.split("."))
+        if not _NOT_TOLD.isdisjoint(parts):
             return {"field": self.field}
         return {"field": self.field, "written": self.written, "expected": self.expected}
 
