@@ -321,7 +321,8 @@ class CommandExecutor:
         wanted = _parsed(strategy.prepare_for_create(given, permission), self._fields)
         verdicts: list[Callable[[], None]] = []
         if self._shadow_writes is not None and by == "command":
-            verdicts = self._shadow_writes.of_write(None, self._admission.completed(wanted))
+            # A quota that is charged for it already would be a change that it has not seen.
+            verdicts = self._shadow_writes.of_write(None, self._admission.check(wanted))
         self._create_new(self._admission.admit(wanted), by)
         for verdict in verdicts:
             verdict()

@@ -136,20 +136,23 @@ class Admission:
         that it names is unknown, or a LimitRange or a ResourceQuota does not allow it.
         """
         if not self._is_open:
-            return self.completed(obj)
-        self._refuse_in_terminating_namespace(obj)
-        completed = self.completed(obj)
-        self._limits.check(completed)
+            return self._completed(obj)
         # Quotas come last: what another rule refuses is not charged.
+        completed = self._completed_within_limits(obj)
         self._quotas.charge(completed)
         return completed
 
-    def check(self, obj: ApiObject) -> None:
-        """What `admit` raises for *obj*, which is not created: no quota is charged."""
-        self._refuse_in_terminating_namespace(obj)
-        completed = self.completed(obj)
-        self._limits.check(completed)
+    def check(self, obj: ApiObject) -> ApiObject:
+        """What `admit` returns or raises for *obj*, before it is created: no quota is charged."""
+        completed = self._completed_within_limits(obj)
         self._quotas.check(completed)
+        return completed
+
+    def _completed_within_limits(self, obj: ApiObject) -> ApiObject:
+        self._refuse_in_terminating_namespace(obj)
+        completed = self._completed(obj)
+        self._limits.check(completed)
+        return completed
 
     def charge(self, obj: ApiObject) -> None:
         """Add *obj*, which is created without further admission, to the quotas of its namespace.
@@ -158,7 +161,7 @@ class Admission:
         """
         self._quotas.charge(obj)
 
-    def completed(self, obj: ApiObject) -> ApiObject:
+    def _completed(self, obj: ApiObject) -> ApiObject:
         """*obj* with all that admission fills in."""
         if isinstance(obj, Pod):
             return self._admit_pod(obj)

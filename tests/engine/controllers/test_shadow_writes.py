@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engine.cluster.commands import Command
 from engine.kernel.recorder import Event
 from engine.objects.objects import ApiObject
 from tests.builders import owner_reference
@@ -167,6 +168,39 @@ def test_deployment_controller_may_name_its_sets_otherwise() -> None:
     }
     world.do("create", manifest=manifest)
     assert verdicts(world) == [("create replicaset/default/web-77", "agrees")]
+
+
+def test_refusal_is_the_same_with_external_controllers() -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    held = replica_set(1)
+    held["metadata"] |= {"namespace": "team", "finalizers": ["a.b/c"]}
+    unknown = make("ReplicaSet")
+    pod: Json = {"apiVersion": "v1", "kind": "Pod", "spec": unknown["spec"]["template"]["spec"]}
+    pod["metadata"] = {"name": "p", "namespace": "team"}
+    pod["spec"] = {**pod["spec"], "priorityClassName": "unknown"}
+    refusals: list[str] = []
+    for external in ((), ("replicaset",)):
+        world = left_to_client(*external, objects=(namespace, held))
+        world.do("delete", "namespace/team")
+        refusals.append(world.cluster.apply(Command(verb="create", manifest=pod)).reason)
+        assert told(world) == []
+    assert refusals[0].startswith("Forbidden: ")
+    assert refusals[0].endswith("because it is being terminated")
+    assert refusals[1] == refusals[0]
+
+
+def test_pod_that_fills_its_quota_agrees() -> None:
+    quota: Json = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "default"},
+        "spec": {"hard": {"pods": "1"}},
+    }
+    world = left_to_client("replicaset", objects=(replica_set(2), quota))
+    make_pods(world, "web-aaaaa")
+    late = pod_for(world.get("ReplicaSet"), "web-bbbbb")
+    assert "exceeded quota" in world.cluster.apply(Command(verb="create", manifest=late)).reason
+    assert verdicts(world) == [("create pod/default/web-aaaaa", "agrees")]
 
 
 def test_cluster_without_external_controllers_judges_nothing() -> None:
