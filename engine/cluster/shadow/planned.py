@@ -4,8 +4,9 @@ Times, versions, uids and parts of names that are drawn or computed from a hash 
 and defaults count as said.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Literal, cast
 
 from engine.api_server.admission.defaults import with_defaults
@@ -22,6 +23,8 @@ _WRITTEN_BY_SERVER: Final = (
     *("metadata.resourceVersion", "metadata.uid", "metadata.generation", "metadata.selfLink"),
     *("metadata.creationTimestamp", "metadata.managedFields"),
 )
+# Upstream: batch/v1, JobCompletionIndexAnnotation.
+_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 # What tells the entries of a list apart.
 _ENTRY_KEYS: Final = ("type", "name", "mountPath", "key")
 # Who may not see these parts of an object would not see them in a verdict either. Annotations may
@@ -32,9 +35,12 @@ _NOT_TOLD: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Write:
-    """What was written, or would have been: *old* became *new*; None for what was not there."""
+    """What was written, or would have been: *old* became *new*; None for what was not there.
+
+    What follows from the two is computed once: a plan's writes are compared with many.
+    """
 
     old: ApiObject | None
     new: ApiObject | None
@@ -62,7 +68,7 @@ class Write:
         assert found is not None
         return found
 
-    @property
+    @cached_property
     def has_free_name(self) -> bool:
         """Whether the name is drawn, or computed from a hash."""
         made = self.object
@@ -71,24 +77,48 @@ class Write:
         )
 
     @property
-    def _is_of_status(self) -> bool:
-        old, new = self.old, self.new
-        return old is not None and new is not None and only_status_changed(old, new)
-
-    @property
     def says_nothing(self) -> bool:
         """Whether nothing that counts is changed."""
-        return self.verb == "update" and _fields(self.old, {}) == _fields(self.new, {})
+        return self.verb == "update" and self.before == self.after
 
-    def may_be(self, other: "Write") -> bool:
-        """Whether *other* may be the same write."""
-        if (self.verb, self.object.kind) != (other.verb, other.object.kind):
-            return False
-        if self._is_of_status != other._is_of_status:
-            return False
-        if self.has_free_name and other.has_free_name:
-            return self.object.namespace == other.object.namespace
-        return self.object.key == other.object.key
+    @cached_property
+    def before(self) -> Mapping[str, Any]:
+        """The fields that count of the object before, by their paths."""
+        return _fields(self.old)
+
+    @cached_property
+    def after(self) -> Mapping[str, Any]:
+        """The fields that count of the object afterwards, by their paths."""
+        return _fields(self.new)
+
+    @cached_property
+    def by_name(self) -> tuple[Hashable, ...]:
+        """The same in two writes that may be one."""
+        return (*self._sort, self.object.key)
+
+    @cached_property
+    def by_namespace(self) -> tuple[Hashable, ...]:
+        """The same in two writes that may be one, where both names are free."""
+        return (*self._sort, self.object.namespace)
+
+    @property
+    def _sort(self) -> tuple[Hashable, ...]:
+        old, new = self.old, self.new
+        is_of_status = old is not None and new is not None and only_status_changed(old, new)
+        return self.verb, self.object.kind, is_of_status
+
+    @cached_property
+    def discriminators(self) -> frozenset[tuple[str, Any]]:
+        """Some of the fields of a new pod, those in which pods of one owner differ.
+
+        They are read without the rest. Nothing fills them in by default.
+        """
+        made = self.object
+        if self.verb != "create" or made.kind != "Pod":
+            return frozenset()
+        read = {name: made.spec.get(name) for name in ("nodeName", "hostname", "affinity")}
+        index = made.annotations.get(_INDEX)
+        return frozenset([*_flat(read, "spec"), *_flat(index, _INDEX)])
 
     def said(self) -> str:
         """ "update deployment/default/web"."""
@@ -114,51 +144,53 @@ class Difference:
         return {"field": self.field, "written": self.written, "expected": self.expected}
 
 
-def differences(write: Write, planned: Write, renamed: Mapping[str, str]) -> list[Difference]:
+def differences(write: Write, planned: Write, expected: Mapping[str, Any]) -> list[Difference]:
     """In what *write* differs from *planned*, as far as one of them changes it.
 
-    *renamed* says which names and uids the objects have that *planned* speaks of.
+    *expected* are the fields of *planned* with the names that objects have been given since.
     """
     if write.verb == "delete":
         return []
-    free = write.has_free_name
-    after, expected = _fields(write.new, {}), _fields(planned.new, renamed)
-    before, expected_before = _fields(write.old, {}), _fields(planned.old, {})
+    after, before, expected_before = write.after, write.before, planned.before
+    unlike = {name for name, _ in after.items() ^ expected.items()}
+    if write.has_free_name:
+        unlike.discard("metadata.name")
+    if not unlike:
+        return []
     changed = [
-        *(name for name in after | before if after.get(name) != before.get(name)),
+        *(name for name in {**after, **before} if after.get(name) != before.get(name)),
         *(
             name
-            for name in expected | expected_before
+            for name in {**expected, **expected_before}
             if expected.get(name) != expected_before.get(name)
         ),
     ]
-    found: list[Difference] = []
-    for name in dict.fromkeys(changed):
-        if after.get(name) == expected.get(name) or (free and name == "metadata.name"):
-            continue
-        found.append(Difference(name, after.get(name), expected.get(name)))
-    return found
+    return [
+        Difference(name, after.get(name), expected.get(name))
+        for name in dict.fromkeys(changed)
+        if name in unlike
+    ]
 
 
-def _fields(obj: ApiObject | None, renamed: Mapping[str, str]) -> dict[str, Any]:
+def _fields(obj: ApiObject | None) -> dict[str, Any]:
     if obj is None:
         return {}
-    found = dict(_flat(with_defaults(obj.raw), "", renamed))
+    found = dict(_flat(with_defaults(obj.raw), ""))
     return {name: value for name, value in found.items() if name not in _WRITTEN_BY_SERVER}
 
 
-def _flat(value: Any, path: str, renamed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """The leaves of a manifest by their paths; an empty one is as none."""
     if isinstance(value, dict):
         for name, part in cast("dict[str, Any]", value).items():
-            yield from _flat(_leaf(name, part), f"{path}.{name}" if path else name, renamed)
+            yield from _flat(_leaf(name, part), f"{path}.{name}" if path else name)
     elif isinstance(value, list):
         items = cast("list[Any]", value)
         key = _entry_key(items)
         for place, part in enumerate(items):
-            yield from _flat(part, f"{path}[{part[key] if key else place}]", renamed)
+            yield from _flat(part, f"{path}[{part[key] if key else place}]")
     elif value:
-        yield path, _renamed(value, renamed) if renamed and isinstance(value, str) else value
+        yield path, value
 
 
 def _leaf(name: str, value: Any) -> Any:
@@ -179,9 +211,3 @@ def _entry_key(items: list[Any]) -> str:
         if all(isinstance(each, str) for each in values) and len(set(values)) == len(values):
             return key
     return ""
-
-
-def _renamed(text: str, renamed: Mapping[str, str]) -> str:
-    for planned, actual in renamed.items():
-        text = text.replace(planned, actual)
-    return text

@@ -12,15 +12,16 @@ been right as the cluster was a moment before.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from engine.api_server.store.store import ObjectStore
 from engine.api_server.store.watches import AT_ONCE, WatchEvent
-from engine.cluster.shadow.planned import Difference, Write, differences
+from engine.cluster.shadow.planned import Difference, Write
 from engine.cluster.shadow.planner import Planner
+from engine.cluster.shadow.plans import Plan
 from engine.cluster.shadow.suspects import Suspect, suspects_of
 from engine.kernel.loop import Failed, attempted
 from engine.kernel.recorder import Recorder
@@ -51,47 +52,6 @@ class _Change(NamedTuple):
     write: WatchEvent
 
 
-@dataclass(slots=True)
-class _Plan:
-    """What a controller would write after one look, and what of it a client has not written yet.
-
-    `seen` is the newest change in its namespace that it knows of, or has made itself.
-    """
-
-    left: list[Write]
-    seen: int
-    at: int
-    renamed: dict[str, str] = field(default_factory=dict[str, str])
-
-    def take(self, write: Write) -> bool:
-        """Whether *write* is one of them, exactly; it is left no more."""
-        for planned in self.left:
-            if planned.may_be(write) and not differences(write, planned, self.renamed):
-                self._forget(planned, write)
-                return True
-        return False
-
-    def _forget(self, planned: Write, write: Write) -> None:
-        self.left.remove(planned)
-        if write.has_free_name:
-            made, meant = write.object, planned.object
-            self.renamed[meant.name] = made.name
-            self.renamed[meant.uid] = made.uid
-
-    def take_nearest(self, write: Write) -> list[Difference] | None:
-        """In what *write* differs from what is most like it, which is left no more; None without."""
-        found = [
-            (differences(write, planned, self.renamed), place)
-            for place, planned in enumerate(self.left)
-            if planned.may_be(write)
-        ]
-        if not found:
-            return None
-        fields, place = min(found, key=_extent)
-        self._forget(self.left[place], write)
-        return fields
-
-
 @dataclass(frozen=True, slots=True)
 class _Verdict:
     verdict: str
@@ -112,7 +72,7 @@ class ShadowWrites:
         self._loop = store.loop
         self._recorder = recorder
         self._planner = planner
-        self._plans: dict[tuple[str, str], _Plan] = {}
+        self._plans: dict[tuple[str, str], Plan] = {}
         self._changes: deque[_Change] = deque(maxlen=_MOST_CHANGES)
         self._number = 0
         # The newest change of each namespace; that of nodes and the like is under "".
@@ -167,12 +127,12 @@ class ShadowWrites:
         if last is not None and last.take(write):
             last.at = self._loop.now
             return self._stale([*self._unseen(namespace, last.seen)][::-1])
-        if not suspect.is_sure and not any(each.may_be(write) for each in now.left):
+        if not suspect.is_sure and not now.may_have(write):
             return None
         before = self._right_before(suspect, namespace, write)
         if before is not None:
             return before
-        self._plans[place], expected = now, [*now.left]
+        self._plans[place], expected = now, now.left
         nearest = now.take_nearest(write)
         if nearest is None:
             return _Verdict(DIFFERS, _other(suspect, expected), expected=expected)
@@ -187,7 +147,7 @@ class ShadowWrites:
         unseen: Sequence[_Change] = (),
         *,
         awaits: bool = False,
-    ) -> _Plan:
+    ) -> Plan:
         """What the controller would write now, or at the first of the changes that are *unseen*."""
         at = unseen[0].at if unseen else self._loop.now
         writes = [each.write for each in unseen]
@@ -195,7 +155,7 @@ class ShadowWrites:
             suspect.controller, suspect.key, namespace, at, unseen=writes, awaits=awaits
         )
         seen = unseen[0].number - 1 if unseen else self._seen_in(namespace)
-        return _Plan(planned, seen, self._loop.now)
+        return Plan(planned, seen, self._loop.now)
 
     def _right_before(self, suspect: Suspect, namespace: str, write: Write) -> _Verdict | None:
         """Whether it is right without the newest changes, of which the client may not have heard."""
@@ -269,10 +229,6 @@ class ShadowWrites:
             if each.number < change.number and each.write.new.namespace in (namespace, "")
         )
         return next(earlier, 0)
-
-
-def _extent(found: tuple[list[Difference], int]) -> int:
-    return len(found[0])
 
 
 def _other(suspect: Suspect, expected: Sequence[Write]) -> str:

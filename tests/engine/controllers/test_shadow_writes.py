@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from engine.api_server.admission.defaults import with_defaults
 from engine.cluster.commands import Command
+from engine.cluster.shadow import planned
 from engine.kernel.recorder import Event
 from engine.objects.objects import ApiObject
 from tests.builders import owner_reference
@@ -201,6 +203,42 @@ def test_pod_that_fills_its_quota_agrees() -> None:
     late = pod_for(world.get("ReplicaSet"), "web-bbbbb")
     assert "exceeded quota" in world.cluster.apply(Command(verb="create", manifest=late)).reason
     assert verdicts(world) == [("create pod/default/web-aaaaa", "agrees")]
+
+
+def pods_of_daemon_set(nodes: list[Json], owner: ApiObject) -> list[Json]:
+    """The pods that its controller makes of *owner*, in its order, as a client names them."""
+    twin = World(*nodes, make("DaemonSet"))
+    twin.run(1)
+    found: list[Json] = []
+    for number, pod in enumerate(twin.pods()):
+        made = pod_for(owner, f"web-{number:05}", **pod.labels)
+        made["metadata"]["annotations"] = pod.annotations
+        made["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = True
+        spec = {name: part for name, part in pod.spec.items() if name != "nodeName"}
+        found.append({**made, "spec": spec})
+    return found
+
+
+def test_pods_in_another_order_agree_without_comparing_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = [make_node(f"n{number}") for number in range(40)]
+    world = World(*nodes, make("DaemonSet"), external_controllers=("daemonset",))
+    world.run(1)
+    read: list[str] = []
+
+    def counted(manifest: Json) -> Json:
+        read.append(manifest["kind"])
+        return with_defaults(manifest)
+
+    monkeypatch.setattr(planned, "with_defaults", counted)
+    pods = pods_of_daemon_set(nodes, world.get("DaemonSet"))
+    assert len(pods) == len(nodes)
+    for pod in reversed(pods):
+        world.do("create", manifest=pod)
+    assert [verdict for _, verdict in verdicts(world)] == ["agrees"] * len(nodes)
+    # Each pod and what was planned for its node.
+    assert len(read) <= 2 * len(nodes)
 
 
 def test_cluster_without_external_controllers_judges_nothing() -> None:
