@@ -36,6 +36,9 @@ _WORKS_ON: Final = 30 * SECOND
 # So many of the newest changes are tried without, one more each time.
 _MOST_UNSEEN: Final = 16
 _MOST_CHANGES: Final = 1_000
+# How many writes the trials without the newest changes may plan in two seconds of virtual time: the
+# run does nothing else meanwhile.
+_MOST_TRIED: Final = 10_000
 # How many fields and writes are named.
 _NAMED: Final = 10
 
@@ -75,6 +78,9 @@ class ShadowWrites:
         self._plans: dict[tuple[str, str], Plan] = {}
         self._changes: deque[_Change] = deque(maxlen=_MOST_CHANGES)
         self._number = 0
+        # The two seconds of the newest trial, and how much was planned in them.
+        self._trial_period = 0
+        self._tried = 0
         # The newest change of each namespace; that of nodes and the like is under "".
         self._newest: dict[str, int] = {}
         for kind in _WATCHED:
@@ -164,11 +170,20 @@ class ShadowWrites:
             unseen.insert(0, change)
             # One that has created something just now may wait until it sees that.
             for awaits in (False, True):
+                if not self._may_try():
+                    return None
                 plan = self._plan(suspect, namespace, unseen, awaits=awaits)
+                self._tried += 1 + len(plan.left)
                 if plan.take(write):
                     self._plans[suspect.controller, suspect.key] = plan
                     return self._stale(unseen)
         return None
+
+    def _may_try(self) -> bool:
+        period: int = self._loop.now // UNSEEN
+        if period != self._trial_period:
+            self._trial_period, self._tried = period, 0
+        return self._tried < _MOST_TRIED
 
     def _unseen(self, namespace: str, since: int) -> Iterable[_Change]:
         """The newest changes after that one, the last one first, as far as they are not too old."""

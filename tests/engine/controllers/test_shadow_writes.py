@@ -6,7 +6,7 @@ import pytest
 
 from engine.api_server.admission.defaults import with_defaults
 from engine.cluster.commands import Command
-from engine.cluster.shadow import planned
+from engine.cluster.shadow import planned, shadow_writes
 from engine.kernel.recorder import Event
 from engine.objects.objects import ApiObject
 from tests.builders import owner_reference
@@ -115,6 +115,19 @@ def test_change_long_ago_makes_nothing_stale() -> None:
     (_, data), *_ = told(world)
     assert data["verdict"] == "differs"
     assert [each["field"] for each in data["fields"]] == ["status.observedGeneration"]
+
+
+def test_trials_of_two_seconds_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shadow_writes, "_MOST_TRIED", 1)
+    world = left_to_client("replicaset", objects=(replica_set(1),))
+    world.patch("replicaset/default/web", spec={"replicas": 2})
+    world.run(0.5)
+    write_status(world, "ReplicaSet", replicas=7)
+    write_status(world, "ReplicaSet", replicas=0, observedGeneration=1)
+    world.run(2)
+    world.patch("replicaset/default/web", spec={"replicas": 3})
+    write_status(world, "ReplicaSet", replicas=0, observedGeneration=2)
+    assert [verdict for _, verdict in verdicts(world)] == ["differs", "differs", "stale"]
 
 
 def test_users_who_delete_pods_get_no_verdict() -> None:
