@@ -9,8 +9,9 @@ from engine.api_server.custom.kinds import CustomScenario, formed
 from engine.api_server.validation.custom_definitions import custom_definition
 from engine.api_server.validation.report import Report
 from engine.kernel.sentences import grouped, phrase
-from engine.objects.custom.definition import is_definition
-from engine.objects.manifest_parts import section
+from engine.objects.custom.definition import CustomDefinition, is_definition
+from engine.objects.documents import show_path
+from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
 
 _REFUSED = phrase(
@@ -33,7 +34,7 @@ def custom_objects(manifests: Sequence[Manifest]) -> tuple[dict[int, Manifest], 
         definition = custom.of(one)
         if definition is None:
             continue
-        new, errors = formed(definition, one)
+        new, errors = _formed(definition, one)
         if errors:
             refused[definition.kind] += 1
             reasons.setdefault(definition.kind, (str(_key(one)[2]), errors[0]))
@@ -46,6 +47,19 @@ def custom_objects(manifests: Sequence[Manifest]) -> tuple[dict[int, Manifest], 
     ]
     kept = set(places.values())
     return {place: one for place, one in sorted(found.items()) if place in kept}, notes
+
+
+def _formed(definition: CustomDefinition, manifest: Manifest) -> tuple[Manifest, list[str]]:
+    """As formed(); a schema that cannot be applied is what is wrong, and ends no load."""
+    try:
+        return formed(definition, manifest)
+    except Exception as error:  # noqa: BLE001 whatever a schema makes the library raise
+        why = f"{type(error).__name__}: {error}"
+    versions = items(section(definition.raw, "spec"), "versions")
+    place = next(place for place, one in enumerate(versions) if one is definition.stored.raw)
+    path = show_path(("spec", "versions", place, "schema", "openAPIV3Schema"))
+    name = f"{definition.plural}.{definition.group}"
+    return manifest, [f"CustomResourceDefinition {name}: {path}: cannot be applied ({why[:200]})"]
 
 
 def _is_right(manifest: Manifest) -> bool:

@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from engine.api_server.validation.report import Report, unsupported
+from engine.api_server.validation.report import Report, invalid_value, unsupported
 from engine.api_server.validation.rules import subdomain_problems
 from engine.objects.custom.definition import ESTABLISHED, condition_of
 from engine.objects.documents import Path
 from engine.objects.manifest_parts import items, section
+from engine.objects.values.patterns import pattern_fault
 
 Manifest = Mapping[str, Any]
 
@@ -105,6 +106,8 @@ def _check_versions(versions: list[dict[str, Any]], report: Report) -> None:
         _check_root(cast("Manifest", schema), where, report)
         for found, wrong in _structural(cast("Manifest", schema), where):
             report.add(found, None, wrong, wrong)
+        for found, wrong in _value_faults(cast("Manifest", schema), where):
+            report.add(found, None, wrong, wrong)
 
 
 def _check_root(schema: Manifest, path: Path, report: Report) -> None:
@@ -152,6 +155,31 @@ def _structural(schema: Manifest, path: Path) -> Iterator[tuple[Path, str]]:
     if schema.get("x-kubernetes-list-type") == "map" and not schema.get("x-kubernetes-list-map-keys"):  # fmt: skip
         why = "Required value: must not be empty if x-kubernetes-list-type is map"
         yield (*path, "x-kubernetes-list-map-keys"), why
+
+
+def _value_faults(schema: Manifest, path: Path) -> Iterator[tuple[Path, str]]:
+    """Upstream: validateValueValidation(). It finds a wrong factor by the first object."""
+    pattern, factor = schema.get("pattern"), schema.get("multipleOf")
+    if isinstance(pattern, str) and (fault := pattern_fault(pattern)):
+        why = f"must be a valid regular expression, but isn't: {fault}"
+        yield (*path, "pattern"), invalid_value(pattern, why)
+    if isinstance(factor, (int, float)) and factor <= 0:
+        yield (*path, "multipleOf"), invalid_value(factor, "factor MultipleOf must be positive")
+    for where, inner in _inner_schemas(schema):
+        yield from _value_faults(inner, (*path, *where))
+
+
+def _inner_schemas(schema: Manifest) -> Iterator[tuple[Path, Manifest]]:
+    found: list[tuple[Path, Any]] = [
+        ((name,), schema.get(name)) for name in ("additionalProperties", "items", "not")
+    ]
+    for name, inner in section(schema, "properties").items():
+        found.append((("properties", name), inner))
+    for name in _LOGICAL:
+        found += [((name, place), inner) for place, inner in enumerate(schema.get(name) or ())]
+    for where, inner in found:
+        if isinstance(inner, dict):
+            yield where, cast("Manifest", inner)
 
 
 def definition_update(old: Manifest, new: Manifest) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from engine.api_server.custom.checking import schema_errors
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.input.scenario import Scenario
@@ -230,3 +231,47 @@ def test_scenario_keeps_definitions_with_their_objects() -> None:
     scenario: Scenario = scene(node("n"), widget(), definition())
     cluster = played(Cluster.create(scenario))
     assert found(cluster).raw["spec"]["color"] == "red"
+
+
+def with_properties(**properties: Manifest) -> Manifest:
+    made = definition()
+    spec = {"type": "object", "properties": properties}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    made["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": schema}
+    return made
+
+
+def test_pattern_of_a_schema_takes_linear_time() -> None:
+    cluster = played(Cluster.create(scene(node("n"))))
+    slow = {"type": "string", "pattern": r"^(a+)+(?i)\pL$"}
+    assert told(cluster, verb="create", manifest=with_properties(color=slow)) == ""
+    assert told(cluster, verb="create", manifest=widget(color="aaé")) == ""
+    reason = told(cluster, verb="create", manifest=widget("two", color="a" * 40 + "!"))
+    assert "spec.color in body should match '^(a+)+(?i)\\pL$'" in reason
+
+
+def test_definition_with_wrong_values_is_refused() -> None:
+    cluster = played(Cluster.create(scene(node("n"))))
+    wrong = {"type": "string", "anyOf": [{"pattern": "(?=a)"}], "pattern": "(a"}
+    made = with_properties(color=wrong, size={"type": "integer", "multipleOf": 0})
+    reason = told(cluster, verb="create", manifest=made)
+    where = "spec.versions[0].schema.openAPIV3Schema.properties.spec.properties"
+    not_one = "must be a valid regular expression, but isn't: error parsing regexp"
+    assert (
+        f'{where}.color.pattern: Invalid value: "(a": {not_one}: missing closing ): `(a`' in reason
+    )
+    assert f'{where}.color.anyOf[0].pattern: Invalid value: "(?=a)": {not_one}' in reason
+    assert f"{where}.size.multipleOf: Invalid value: 0: factor MultipleOf must be" in reason
+
+
+def test_schema_stored_before_its_check_refuses_objects() -> None:
+    color, size = {"type": "string", "pattern": "(a"}, {"type": "number", "multipleOf": 0}
+    errors = schema_errors(
+        CustomDefinition(with_properties(color=color, size=size)).stored, widget(color="a")
+    )
+    assert [one.partition(":")[0] for one in errors] == ["spec.color", "spec.size"]
+    size["multipleOf"] = 0.5
+    errors = schema_errors(
+        CustomDefinition(with_properties(size=size)).stored, widget(size=10**400)
+    )
+    assert errors[0].endswith("spec.size in body should be a multiple of 0.5")
