@@ -7,7 +7,7 @@ client-go/util/jsonpath, as far as the tables of a server need it.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 # From what was found so far, what is found next.
 Step = Callable[[Iterable[Any]], Iterator[Any]]
@@ -17,40 +17,40 @@ _STEP = re.compile(
     r"""|\[(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")\]"""
     r"""|\[(?P<place>-?[0-9]+)\]"""
     r"""|(?P<all>\[\*\]|\.\*)"""
-    r"""|\[\?\(\s*@(?P<path>[^=!<>]*?)\s*(?P<sign>==|!=)\s*(?P<wanted>.+?)\s*\)\]"""
+    # White space is taken off later: beside a part that may have some, it is tried in every way.
+    r"""|\[\?\((?P<path>[^=!<>]*)(?P<sign>==|!=)(?P<wanted>.+?)\)\]"""
 )
-
-
-class PathError(ValueError):
-    """A path that is none."""
+# Characters: each step waits for the one before it, on the stack.
+_LONGEST: Final = 1_000
 
 
 def first_at(path: str, one: Any) -> Any:
     """The first value that *path* names in an object; None for none, or where it is no path."""
-    try:
-        found: Iterable[Any] = [one]
-        for step in _steps(path):
-            found = step(found)
-        return next(iter(found), None)
-    except PathError:
+    steps = _steps(path) if len(path) <= _LONGEST else None
+    if steps is None:
         return None
+    found: Iterable[Any] = [one]
+    for step in steps:
+        found = step(found)
+    return next(iter(found), None)
 
 
 @lru_cache(maxsize=1024)
-def _steps(path: str) -> tuple[Step, ...]:
+def _steps(path: str) -> tuple[Step, ...] | None:
     found: list[Step] = []
     rest = path if path.startswith((".", "[")) else f".{path}"
     place = 0
     while place < len(rest):
         match = _STEP.match(rest, place)
-        if match is None:
-            raise PathError(path)
-        found.append(_step(match))
+        step = _step(match) if match else None
+        if match is None or step is None:
+            return None
+        found.append(step)
         place = match.end()
     return tuple(found)
 
 
-def _step(match: "re.Match[str]") -> Step:
+def _step(match: "re.Match[str]") -> Step | None:
     if (name := match["field"]) is not None:
         return _Field(re.sub(r"\\(.)", r"\1", name)) if name != "*" else _all
     if (name := match["quoted"]) is not None:
@@ -59,7 +59,10 @@ def _step(match: "re.Match[str]") -> Step:
         return _Item(int(match["place"]))
     if match["all"] is not None:
         return _all
-    return _Where(match["path"], match["sign"] == "==", match["wanted"])
+    path, wanted = match["path"].strip(), match["wanted"].strip()
+    if not path.startswith("@") or not wanted:
+        return None
+    return _Where(path[1:], match["sign"] == "==", wanted)
 
 
 class _Field:
