@@ -3,9 +3,12 @@
 Upstream: apiextensions-apiserver pkg/apiserver/customresource_discovery_controller.go.
 """
 
+import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+import orjson
 
 from engine.objects.custom.definition import CustomDefinition, CustomVersion, by_priority
 from engine.objects.objects import Manifest
@@ -18,11 +21,11 @@ class CustomResources:
 
     definitions: tuple[CustomDefinition, ...]
 
-    @classmethod
-    def of(cls, manifests: Iterable[Manifest]) -> "CustomResources":
-        """Those of CustomResourceDefinitions."""
-        read = map(CustomDefinition, manifests)
-        return cls(tuple(one for one in read if one.is_established))
+    @staticmethod
+    def of(manifests: Iterable[Manifest]) -> "CustomResources":
+        """Those of CustomResourceDefinitions; the same ones for definitions that say the same."""
+        read = (_definition(_Content.of(one)) for one in manifests)
+        return _kinds(tuple(one for one in read if one.is_established))
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
@@ -41,6 +44,32 @@ class CustomResources:
 
 
 NO_CUSTOM = CustomResources(())
+
+
+@dataclass(frozen=True)
+class _Content:
+    """A definition, which equals others of the same digest: of what it says of its kind."""
+
+    digest: bytes
+    manifest: Manifest = field(compare=False)
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> "_Content":
+        read = CustomDefinition(manifest)
+        said = orjson.dumps([manifest.get("spec"), read.is_established, read.is_terminating])
+        return cls(hashlib.sha256(said).digest(), manifest)
+
+
+# What is made of kinds (documents, printers, shapes) is kept by their identity. So that these stay the
+# same for each instant of the past, and after each write of a status, one of each content is kept.
+@lru_cache(maxsize=1024)
+def _definition(content: _Content) -> CustomDefinition:
+    return CustomDefinition(content.manifest)
+
+
+@lru_cache(maxsize=64)
+def _kinds(definitions: tuple[CustomDefinition, ...]) -> CustomResources:
+    return CustomResources(definitions) if definitions else NO_CUSTOM
 
 
 def _resource(version: CustomVersion) -> Resource:

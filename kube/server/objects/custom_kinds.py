@@ -55,4 +55,4 @@ async def custom_at(instant: Instant) -> CustomResources:
     found: list[Manifest] = []
     async for versions in instant.objects(_DEFINITIONS):
         found += [one.manifest for one in versions]
-    return CustomResources.of(found) if found else NO_CUSTOM
+    return CustomResources.of(found)
