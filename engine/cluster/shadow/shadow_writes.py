@@ -79,8 +79,8 @@ class ShadowWrites:
         self._changes: deque[_Change] = deque(maxlen=_MOST_CHANGES)
         self._number = 0
         # The two seconds of the newest trial, and how much was planned in them.
-        self._trial_period = 0
-        self._tried = 0
+        self._trial_period: int = 0
+        self._tried: int = 0
         # The newest change of each namespace; that of nodes and the like is under "".
         self._newest: dict[str, int] = {}
         for kind in _WATCHED:
@@ -180,7 +180,7 @@ class ShadowWrites:
         return None
 
     def _may_try(self) -> bool:
-        period: int = self._loop.now // UNSEEN
+        period = self._loop.now // UNSEEN
         if period != self._trial_period:
             self._trial_period, self._tried = period, 0
         return self._tried < _MOST_TRIED
