@@ -267,7 +267,11 @@ async def kube_answers(asgi: Asgi, run: Run, token: str, forms: int = 3) -> dict
             for query, accept, until in (
                 ("", "*/*", b""),
                 ("?includeObject=Object", TABLE, b""),
-                ("?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "*/*", b"initial-events-end"),
+                (
+                    "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+                    "*/*",
+                    b"initial-events-end",
+                ),
             )[:forms]:
                 answer = await asgi.ask(
                     f"{root}/{each}{query}", until=until, authorization=token, accept=accept
