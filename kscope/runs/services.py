@@ -10,6 +10,7 @@ from django.db.models import Max, ProtectedError, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext, ngettext
 
+from engine.api_server.validation.kinds import STORED_KINDS, is_known
 from engine.cluster.commands import Command as EngineCommand
 from engine.input import scenario as sim_scenario
 from engine.input.budget import MOST, Budget
@@ -20,6 +21,7 @@ from engine.input.scenario import duration_of, parse_duration
 from engine.kernel.errors import SimError
 from engine.kernel.stored_sentences import stored
 from engine.kernel.units import MINUTE, nanoseconds_of
+from engine.objects.custom.definition import group_of, kind_in_group
 from engine.objects.kinds import NAMESPACED, entity_id
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from engine.versions.registry import DEFAULT, VERSIONS
@@ -812,6 +814,9 @@ def _named(manifest: dict[str, Any]) -> str:
     metadata, kind = manifest.get("metadata"), str(manifest.get("kind") or "")
     names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
     namespace = (names.get("namespace") or "default") if kind in NAMESPACED else ""
+    group = group_of(manifest)
+    if group and not is_known(manifest) and kind not in STORED_KINDS:
+        kind, namespace = kind_in_group(kind, group), names.get("namespace")
     parts = (namespace, names.get("name"))
     return entity_id(kind, "/".join(str(one) for one in parts if one))
 
