@@ -11,7 +11,6 @@ from kscope.accounts.services import account_create
 from kscope.runs.models import Run
 from kscope.runs.services import run_fork
 from tests.kube.server.client import MERGE, Kube
-from tests.kube.server.faults import Faults
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -364,45 +363,3 @@ async def test_writes_of_one_instant_are_told_singly(live_kube: Kube) -> None:
         found = [await anext(events) for _ in range(5)]
     assert [one["type"] for one in found] == ["MODIFIED"] * 4 + ["DELETED"]
     assert [one["object"]["data"]["value"] for one in found[:4]] == ["1", "2", "3", "4"]
-
-
-@sync_to_async
-def left_behind(run: Run) -> None:
-    """Have the rows of the run be of an earlier event, and nobody there to write them."""
-    behind = {"rows_seq": run.head_seq - 1, "status": Run.Status.FAILED}
-    Run.objects.filter(pk=run.pk).update(**behind)
-
-
-@pytest.mark.parametrize("kind", ["pods", "endpoints"])
-async def test_watch_ends_with_the_status_of_an_error(
-    kube: Kube, driven: Run, kind: str, monkeypatch: pytest.MonkeyPatch, caplog: Any
-) -> None:
-    """The rows fall behind when the request was let in: it is too late for another answer."""
-
-    async def let_in(links: Any, run_id: int) -> None:
-        """Nothing is behind yet."""
-
-    monkeypatch.setattr("kube.server.application.rows_awaited", let_in)
-    await left_behind(driven)
-    path = f"/api/v1/namespaces/default/{kind}?watch=1"
-    async with kube.watching(path) as events:
-        told = [event async for event in events]
-    assert [(one["type"], one["object"]["code"]) for one in told] == [("ERROR", 503)]
-    status = told[0]["object"]
-    assert (status["kind"], status["reason"]) == ("Status", "ServiceUnavailable")
-    assert "no worker has brought them" in status["message"]
-    assert not [one for one in caplog.records if one.exc_info]
-
-
-async def test_watch_ends_when_changes_cannot_be_read(
-    kube: Kube, faults: Faults, driven: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After it has begun, in the middle of what it tells."""
-    monkeypatch.setattr("kube.server.watches.feed.MOST_EVENTS", 5)
-    async with kube.watching(f"{PODS}?watch=1&resourceVersion=1") as events:
-        first = await anext(events)
-        faults.lose("written_seq > %s", done=False)
-        told = [first, *[event async for event in events]]
-    assert first["type"] == "ADDED"
-    assert {one["type"] for one in told[:-1]} <= {"ADDED", "MODIFIED", "DELETED"}
-    assert (told[-1]["type"], told[-1]["object"]["reason"]) == ("ERROR", "ServiceUnavailable")
