@@ -1,8 +1,9 @@
 """Values of manifests that may be secrets: only who may change a run is shown them.
 
 The data of Secrets, the values of environment variables, commands and arguments are in no history
-(`engine/input/cleaning.py`); the former may be sealed beside a run (ADR 0054). The following values are stored, because a run gives the objects back
-as they were brought. They decide nothing in a run, and people put passwords and keys into them:
+(`engine/input/cleaning.py`); the former may be sealed beside a run (ADR 0054). The following values
+are stored, because a run gives the objects back as they were brought. They decide nothing in a run,
+and people put passwords and keys into them:
 
 | field | whose |
 |---|---|

@@ -10,7 +10,7 @@ from django.db.models import Max, ProtectedError, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext, ngettext
 
-from engine.api_server.validation.kinds import STORED_KINDS, is_known
+from engine.api_server.validation.kinds import is_known
 from engine.cluster.commands import Command as EngineCommand
 from engine.input import scenario as sim_scenario
 from engine.input.budget import MOST, Budget
@@ -23,6 +23,8 @@ from engine.kernel.stored_sentences import stored
 from engine.kernel.units import MINUTE, nanoseconds_of
 from engine.objects.custom.definition import group_of, kind_in_group
 from engine.objects.kinds import NAMESPACED, entity_id
+from engine.objects.openapi.definitions import NEWEST
+from engine.objects.openapi.names import place_of
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from engine.versions.registry import DEFAULT, VERSIONS
 from engine.versions.shown.choices import proposed_version, version_choices
@@ -810,12 +812,16 @@ def rows_wait(run_id: int, *, seconds: float = ANSWER_SECONDS) -> None:
 
 
 def _named(manifest: dict[str, Any]) -> str:
-    """The object of a manifest that was not checked yet: "pod/default/web"."""
+    """The object of a manifest that was not checked yet: "pod/default/web".
+
+    A kind that is not Kubernetes' own has a definition, if it has any, and the name of such.
+    """
     metadata, kind = manifest.get("metadata"), str(manifest.get("kind") or "")
     names: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
     namespace = (names.get("namespace") or "default") if kind in NAMESPACED else ""
-    group = group_of(manifest)
-    if group and not is_known(manifest) and kind not in STORED_KINDS:
+    version, group = str(manifest.get("apiVersion") or ""), group_of(manifest)
+    is_own = is_known({"kind": kind, "apiVersion": version}) or place_of(NEWEST, version, kind)
+    if kind and group and not is_own:
         kind, namespace = kind_in_group(kind, group), names.get("namespace")
     parts = (namespace, names.get("name"))
     return entity_id(kind, "/".join(str(one) for one in parts if one))

@@ -1,4 +1,4 @@
-"""Sentences in columns: a reader of the row finds the English text, which can be said in another language."""
+"""Sentences in columns: who reads a row finds English text, which can be said in another language."""
 
 import json
 from typing import Any, Final

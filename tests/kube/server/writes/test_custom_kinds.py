@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from engine.objects.kinds import entity_id
 from kscope.runs.models import Run
+from kscope.runs.services import command_prepare
+from kube.resources import SERVED, Resource
 from tests.engine.cluster.test_custom_kinds import SCHEMA, definition, widget
 from tests.kube.server.client import JSON_PATCH, MERGE, STRATEGIC, Kube
 from tests.web.conftest import driving
@@ -243,3 +246,24 @@ async def test_past_has_the_kinds_of_its_time(kube: Kube, kube_of: Callable[...,
     assert (await then.get(WIDGETS)).names == ["one"]
     before = kube_of(driven, "1")
     assert (await before.get(WIDGETS)).status == 404
+
+
+@pytest.mark.parametrize(
+    "resource", [one for one in SERVED if "list" in one.verbs], ids=lambda one: one.plural
+)
+def test_a_command_names_its_object_as_the_run(driven: Run, resource: Resource) -> None:
+    namespace, key = ("a", "a/one") if resource.namespaced else ("", "one")
+    found = created(driven, resource.api_version, resource.kind, namespace)
+    assert found == entity_id(resource.kind, key)
+
+
+def test_custom_objects_are_named_with_their_group(driven: Run) -> None:
+    assert created(driven, "example.com/v1", "Widget") == "widget.example.com/a/one"
+    assert created(driven, "example.com/v1", "Ingress") == "ingress.example.com/a/one"
+
+
+def created(run: Run, api_version: str, kind: str, namespace: str = "a") -> str:
+    """What the command that creates an object calls it."""
+    metadata = {"name": "one", **({"namespace": namespace} if namespace else {})}
+    manifest = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+    return command_prepare(run=run, body={"verb": "create", "manifest": manifest})["object"]
