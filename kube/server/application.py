@@ -9,7 +9,7 @@ from asyncio import FIRST_COMPLETED, create_task, gather, to_thread, wait
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from time import time
-from typing import Any, TypeVar
+from typing import Any
 
 from channels.db import database_sync_to_async
 from django.utils.http import http_date
@@ -70,7 +70,6 @@ from kube.status import (
 )
 
 Scope = dict[str, Any]
-T = TypeVar("T")
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _READS = ("GET", "HEAD")
@@ -186,14 +185,11 @@ class Server:
         request.state.run = run
         if not address.instant and (changes or run.is_used):
             await self._uses.note(run.pk)
-        then: Then | None = None
+        asker, then = _asker(visitor, request), None
         if moment is not None:
-            seq, at = await event_at(run, moment)
-            asker = _asker(visitor, request)
-            then = Then(self._links, run.pk, seq, at, run.ahead or 0, asker)
-        if then is None and _keeps_old_rows(run) and request.method in _READS:
-            asker = _asker(visitor, request)
-            then = Then(self._links, run.pk, run.head_seq, run.head_at, run.ahead or 0, asker)
+            then = self._then(run, *await event_at(run, moment), asker)
+        elif _keeps_old_rows(run) and request.method in _READS:
+            then = self._then(run, run.head_seq, run.head_at, asker)
         asks_custom = target is None and may_be_custom(address.path)
         asks_rows = target is not None and not reviews.is_review(target)
         if run.rows_seq is not None and then is None and (asks_rows or asks_custom):
@@ -241,7 +237,7 @@ class Server:
             if is_watched:
                 return _stream(_watcher(read, Watch.of(read)).of_past(then))
             if target.is_collection and (older := older_version(read, then.seq)) is not None:
-                return await self._listed_then(read, run, older, _asker(visitor, request))
+                return await self._listed_then(read, run, older, asker)
             return await _read(read, then, run)
         if is_watched:
             await self._uses.note(run.pk)
@@ -260,15 +256,18 @@ class Server:
             instant = await held.enter_async_context(now(self._links, run.pk))
             if target.is_collection and (older := older_version(read, instant.seq)) is not None:
                 await held.aclose()
-                return await self._listed_then(read, run, older, _asker(visitor, request))
+                return await self._listed_then(read, run, older, asker)
             stack.push_async_exit(held.pop_all())
         return await _read(read, instant, run)
+
+    def _then(self, run: Run, seq: int, at: int, asker: str) -> Then:
+        return Then(self._links, run.pk, seq, at, run.ahead or 0, asker)
 
     async def _listed_then(self, read: Read, run: Run, seq: int, asker: str) -> Response:
         """A list of the objects after event *seq*."""
         async with self._links.link() as link:
             at = await time_of(link, run.pk, seq)
-        return await list_read(read, Then(self._links, run.pk, seq, at, run.ahead or 0, asker))
+        return await list_read(read, self._then(run, seq, at, asker))
 
     async def _followed(self, read: Read, run: Run) -> Response:
         """A log that goes on while the run does, and while the client may read it."""
@@ -322,19 +321,20 @@ class Server:
                 needs_worker = path == "/readyz" and not address.instant
                 faults = await _faults(run) if needs_worker else {}
                 return _health(path.removeprefix("/"), request, faults)
+            # Documents take a moment when they are asked for first, or after a change of kinds.
             case "/openapi/v2" if openapi.wants_protobuf(accept):
                 return Response(
-                    await _made(openapi.v2_protobuf, custom), media_type=openapi.PROTOBUF
+                    await to_thread(openapi.v2_protobuf, custom), media_type=openapi.PROTOBUF
                 )
             case "/openapi/v2":
-                return Response(await _made(openapi.v2_json, custom), media_type=JSON)
+                return Response(await to_thread(openapi.v2_json, custom), media_type=JSON)
             case "/openapi/v3":
                 root = address.root
-                index = await _made(openapi.v3_index, root, custom)
+                index = await to_thread(openapi.v3_index, root, custom)
                 return Response(index, media_type=JSON)
             case _ if path.startswith("/openapi/v3/"):
                 place = path.removeprefix("/openapi/v3/")
-                return await _made(_schemas, place, request, address.root, custom)
+                return await to_thread(_schemas, place, request, address.root, custom)
         host = request.headers.get("host", "")
         is_past = bool(address.instant)
         found = discovery.document(path, form_of(accept), host, is_past=is_past, custom=custom)
@@ -346,11 +346,6 @@ class Server:
             media_type = f"{JSON};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             return answered(found, headers={"Content-Type": media_type})
         return answered(found)
-
-
-async def _made(function: Callable[..., T], *given: Any) -> T:
-    """What a function returns that takes a moment when it is asked first, or after a change."""
-    return await to_thread(function, *given)
 
 
 def _keeps_old_rows(run: Run) -> bool:

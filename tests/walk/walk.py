@@ -151,9 +151,9 @@ class Walker:
             try:
                 self._walk_place(history, place, seqs, dice)
             except TimeoutError as late:
-                self._note("never rests", place, run, self.page.url, str(late))
+                self._note("never rests", place, run.demo, self.page.url, str(late))
             for error in self.errors:
-                self._note("error", place, run, self.page.url, error)
+                self._note("error", place, run.demo, self.page.url, error)
             self.errors.clear()
             new = self.report.findings[before:]
             self.say(f"{run.demo}: {place.name}, {len(new)} findings, {self.report.visits} visits")
@@ -161,8 +161,8 @@ class Walker:
             for first, times in Report(new).kinds():
                 self.say(f"  {first} ({times} times)")
 
-    def _note(self, kind: str, place: Place, run: Walked, selector: str, text: str) -> None:
-        found = self._finding(kind, place, run.demo, 0, selector, text)
+    def _note(self, kind: str, place: Place, demo: str, selector: str, text: str) -> None:
+        found = self._finding(kind, place, demo, 0, selector, text)
         self.report.findings.append(found)
 
     def walk_site(self, paths: Sequence[str]) -> None:
@@ -174,8 +174,7 @@ class Walker:
                 self.page.wait_for_function(_RESTS, arg=None)
                 self._measure(place, THE_SITE, 0, list(WIDTHS))
             except TimeoutError as late:
-                never = self._finding("never rests", place, THE_SITE, 0, path, str(late))
-                self.report.findings.append(never)
+                self._note("never rests", place, THE_SITE, path, str(late))
 
     def _walk_place(
         self, history: History, place: Place, seqs: tuple[int, ...], dice: random.Random

@@ -15,7 +15,13 @@ from engine.api_server.validation.rules import (
     one_of,
     text,
 )
-from engine.api_server.validation.shared import any_integer, conditions, natural_number, texts
+from engine.api_server.validation.shared import (
+    any_integer,
+    conditions,
+    mapping_in,
+    natural_number,
+    texts,
+)
 from engine.api_server.validation.workloads import refuse_mismatch, template_labels, workload
 from engine.objects.documents import Path
 from engine.objects.selectors import LabelSelector
@@ -136,9 +142,7 @@ def job_with_selector(value: Any, path: Path, report: Report) -> None:
         return
     selector = LabelSelector.parse(spec["selector"])
     if not spec.get("manualSelector"):
-        metadata = value.get("metadata")
-        named = cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
-        generated = _generated_labels(named, labels)
+        generated = _generated_labels(mapping_in(value.get("metadata")), labels)
         if not selector.matches(generated):
             where = (*path, "spec", "selector")
             report.add(where, spec["selector"], "`selector` not auto-generated")

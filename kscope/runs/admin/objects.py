@@ -157,7 +157,7 @@ class ProjectedObjectAdmin(admin.ModelAdmin):
         """The list; where rows are those of an earlier event than their run is at, it says so."""
         behind = Run.objects.filter(rows_seq__isnull=False).order_by("-pk")
         of = request.GET.get("run__id__exact", "")
-        if is_number(of) and behind.filter(pk=of).exists():
+        if is_number(of):
             with suppress(ApplicationError):
                 rows_wait(int(of), seconds=ROWS_SECONDS)
         for run in behind.filter(pk=of) if is_number(of) else behind[:_MOST_TOLD]:

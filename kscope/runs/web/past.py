@@ -134,15 +134,12 @@ def object_at(run: Run, entity: str, *, seq: int) -> Manifest | Question | None:
     check_seq(run, seq)
     events = RunEvent.objects.filter(run_id=run.pk, object=entity)
     if not events.filter(seq__gt=seq).exists():
-        model, key = registry.place_of(entity)
         rows_seq = Run.objects.filter(pk=run.pk).values_list("rows_seq", flat=True).first()
-        rows = model.objects.filter(run_id=run.pk, key=key)
-        found = rows.values_list("seq", "manifest").first()
+        found = _row(run, entity)
         # The run may have gone on meanwhile, and its rows may be those of an earlier event.
-        if rows_seq is None and not events.filter(seq__gt=seq).exists():
-            return found[1] if found else None
-        if found and rows_seq is not None and not events.filter(seq__gt=rows_seq).exists():
-            return found[1]
+        has_changed = events.filter(seq__gt=seq if rows_seq is None else rows_seq).exists()
+        if not has_changed and (found or rows_seq is None):
+            return found
     if not events.filter(seq__lte=seq).exists():
         return None
     arguments = {"run_id": run.pk, "entity": entity, "seq": seq}
@@ -186,6 +183,10 @@ def log_replayed(run_id: int, seq: int) -> ObjectLog:
 def object_now(run: Run, entity: str) -> Manifest | None:
     """The newest manifest of *entity*, or None. Raises ApplicationError; see `rows_wait`."""
     rows_wait(run.pk)
+    return _row(run, entity)
+
+
+def _row(run: Run, entity: str) -> Manifest | None:
     model, key = registry.place_of(entity)
     rows = model.objects.filter(run_id=run.pk, key=key)
     return rows.values_list("manifest", flat=True).first()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from engine.api_server.validation.jobs import job_spec
 from engine.api_server.validation.report import Report
@@ -11,6 +11,7 @@ from engine.api_server.validation.rules import boolean, fields, list_of, one_of,
 from engine.api_server.validation.shared import (
     kind_fields,
     labels_and_annotations,
+    mapping_in,
     natural_number,
 )
 from engine.objects.documents import Path
@@ -84,7 +85,7 @@ def cron_job(value: Any, path: Path, report: Report) -> None:
     _cron_job(value, path, report)
     if len(report.problems) > before:
         return
-    name = _mapping(value.get("metadata")).get("name")
+    name = mapping_in(value.get("metadata")).get("name")
     if isinstance(name, str) and len(name) > _LONGEST_NAME:
         where = (*path, "metadata", "name")
         report.add(where, name, f"must be no more than {_LONGEST_NAME} characters")
@@ -100,7 +101,3 @@ def _refuse_selector(job: dict[str, Any], path: Path, report: Report) -> None:
         report.add((*path, "selector"), job["selector"], "`selector` will be auto-generated")
     if job.get("manualSelector"):
         report.add((*path, "manualSelector"), True, "supported values: nil, false")
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
