@@ -23,7 +23,8 @@ LEFT_OUT = "FieldsLeftOut"
 class KnownFields:
     """Leaves out the fields that a version of Kubernetes does not have, and says so.
 
-    Of an object of a custom kind those that its schema does not have. `notes` are of the command that is being carried out, in words for its author.
+    Of an object of a custom kind those that its schema does not have. `notes` are of the command that
+    is being carried out, in words for its author.
     """
 
     __slots__ = ("_recorder", "_version", "custom", "notes")

@@ -143,7 +143,12 @@ def _translated(schema: Schema) -> dict[str, Any]:
 
 def _worded(error: Any) -> Iterator[str]:
     path: Path = tuple(error.absolute_path)
-    name, word, wanted, value = show_path(path), error.validator, error.validator_value, error.instance  # fmt: skip
+    name, word, wanted, value = (
+        show_path(path),
+        error.validator,
+        error.validator_value,
+        error.instance,
+    )
     shown = name or "<nil>"
     match word:
         case "required":

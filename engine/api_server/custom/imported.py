@@ -9,7 +9,12 @@ from engine.api_server.custom.kinds import CustomScenario, formed
 from engine.api_server.validation.custom_definitions import custom_definition
 from engine.api_server.validation.report import Report
 from engine.kernel.sentences import grouped, phrase
-from engine.objects.custom.definition import CustomDefinition, is_definition
+from engine.objects.custom.definition import (
+    CustomDefinition,
+    group_of,
+    is_definition,
+    kind_in_group,
+)
 from engine.objects.documents import show_path
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
@@ -72,5 +77,5 @@ def _is_right(manifest: Manifest) -> bool:
 
 def _key(manifest: Manifest) -> tuple[str, str, str]:
     metadata = section(manifest, "metadata")
-    group = str(manifest.get("apiVersion")).rpartition("/")[0]
-    return f"{manifest.get('kind')}.{group}", metadata.get("namespace") or "", metadata["name"]
+    kind = kind_in_group(str(manifest.get("kind")), group_of(manifest))
+    return kind, metadata.get("namespace") or "", metadata["name"]

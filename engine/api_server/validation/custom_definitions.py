@@ -134,7 +134,7 @@ def _structural(schema: Manifest, path: Path) -> Iterator[tuple[Path, str]]:
         if schema.get(name):
             yield (*path, name), "Forbidden: must not be set"
     if schema.get("uniqueItems") is True:
-        why = "Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"  # fmt: skip
+        why = "Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
         yield (*path, "uniqueItems"), why
     properties: Mapping[str, Manifest] = schema.get("properties") or {}
     others = schema.get("additionalProperties")
@@ -152,7 +152,9 @@ def _structural(schema: Manifest, path: Path) -> Iterator[tuple[Path, str]]:
         yield from _structural(cast("Manifest", inner_items), (*path, "items"))
     elif kind == "array":
         yield (*path, "items"), "Required value: must be specified"
-    if schema.get("x-kubernetes-list-type") == "map" and not schema.get("x-kubernetes-list-map-keys"):  # fmt: skip
+    if schema.get("x-kubernetes-list-type") == "map" and not schema.get(
+        "x-kubernetes-list-map-keys"
+    ):
         why = "Required value: must not be empty if x-kubernetes-list-type is map"
         yield (*path, "x-kubernetes-list-map-keys"), why
 

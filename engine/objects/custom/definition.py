@@ -203,7 +203,9 @@ def condition_of(raw: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     return next((one for one in found if one.get("type") == kind), _NO_CONDITION)
 
 
-def with_condition(raw: Manifest, kind: str, status: str, reason: str, message: str, since: str) -> list[Manifest]:  # fmt: skip
+def with_condition(
+    raw: Manifest, kind: str, status: str, reason: str, message: str, since: str
+) -> list[Manifest]:
     """The conditions of a definition with this one. Upstream: SetCRDCondition()."""
     before = condition_of(raw, kind)
     if before.get("status") == status:

@@ -85,7 +85,9 @@ def with_token(manifest: Manifest, token: str) -> Manifest:
     """A Secret as the run keeps it: without data, and with the token of the row that has them."""
     kept = {name: part for name, part in manifest.items() if name not in _PARTS}
     metadata = dict(manifest["metadata"])
-    notes = {name: text for name, text in (metadata.get("annotations") or {}).items() if name != TOKEN}  # fmt: skip
+    notes = {
+        name: text for name, text in (metadata.get("annotations") or {}).items() if name != TOKEN
+    }
     if token:
         notes[TOKEN] = token
     metadata.pop("annotations", None)

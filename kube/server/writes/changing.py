@@ -279,7 +279,11 @@ def _kept_of_secret(
         one["metadata"].get("annotations") or {}
         for one in (with_token(old, token), with_token(new, wanted))
     )
-    metadata = {name: part for name, part in (kept.pop("metadata", None) or {}).items() if name != "annotations"}  # fmt: skip
+    metadata = {
+        name: part
+        for name, part in (kept.pop("metadata", None) or {}).items()
+        if name != "annotations"
+    }
     if notes := patching.difference(before, after):
         metadata["annotations"] = notes
     kept = {**kept, "metadata": metadata} if metadata else kept

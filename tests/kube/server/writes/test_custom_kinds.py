@@ -24,14 +24,17 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 
 def two_versions() -> dict[str, Any]:
     """Widgets of v1, which are stored, and of v1beta1, with columns, status and scale."""
-    old = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}  # fmt: skip
+    old = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
+    }
     columns = [
         {"name": "Size", "type": "integer", "jsonPath": ".spec.size"},
         {
             "name": "Ready",
             "type": "string",
             "jsonPath": '.status.conditions[?(@.type=="Ready")].status',
-        },  # fmt: skip
+        },
         {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
     ]
     status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -210,7 +213,9 @@ async def test_applied_fields_have_their_managers(kube: Kube) -> None:
     refused = await kube.ask("PATCH", f"{one}?fieldManager=you", taken, content_type=APPLY)
     assert (refused.status, refused.json["reason"]) == (409, "Conflict")
     forced = f"{one}?fieldManager=you&force=true"
-    assert (await kube.ask("PATCH", forced, taken, content_type=APPLY)).json["spec"]["color"] == "red"  # fmt: skip
+    assert (await kube.ask("PATCH", forced, taken, content_type=APPLY)).json["spec"][
+        "color"
+    ] == "red"
 
 
 async def test_definition_can_be_applied_to(kube: Kube) -> None:
@@ -240,7 +245,9 @@ async def test_objects_and_addresses_go_with_the_definition(kube: Kube) -> None:
     assert "example.com" not in str((await kube.get("/apis")).json)
 
 
-async def test_past_has_the_kinds_of_its_time(kube: Kube, kube_of: Callable[..., Kube], driven: Run) -> None:  # fmt: skip
+async def test_past_has_the_kinds_of_its_time(
+    kube: Kube, kube_of: Callable[..., Kube], driven: Run
+) -> None:
     made = await kube.ask("POST", WIDGETS, widget())
     then = kube_of(driven, made.json["metadata"]["resourceVersion"])
     assert (await then.get(WIDGETS)).names == ["one"]

@@ -243,7 +243,12 @@ SECRET: dict[str, Any] = {
     },
     "data": {"a": ENCODED},
 }
-APPLIED = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "yours"}, "stringData": {"b": HIDDEN}}  # fmt: skip
+APPLIED = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "yours"},
+    "stringData": {"b": HIDDEN},
+}
 # In this order, each write of Secrets whose answer or promise has their data.
 SECRET_WRITES: dict[str, tuple[str, str, Any, str]] = {
     "try": ("POST", f"{SECRETS}?dryRun=All", SECRET, "application/json"),
@@ -253,7 +258,7 @@ SECRET_WRITES: dict[str, tuple[str, str, Any, str]] = {
         f"{SECRETS}/mine",
         {**SECRET, "stringData": {"b": HIDDEN}},
         "application/json",
-    ),  # fmt: skip
+    ),
     "patch": ("PATCH", f"{SECRETS}/mine", {"stringData": {"c": HIDDEN}}, MERGE),
     "apply": ("PATCH", f"{SECRETS}/yours?fieldManager=me", APPLIED, "application/apply-patch+yaml"),
     "again": (
@@ -261,7 +266,7 @@ SECRET_WRITES: dict[str, tuple[str, str, Any, str]] = {
         f"{SECRETS}/yours?fieldManager=me",
         {**APPLIED, "data": {"d": ENCODED}},
         "application/apply-patch+yaml",
-    ),  # fmt: skip
+    ),
     "empty": ("DELETE", SECRETS, None, "application/json"),
 }
 
@@ -277,7 +282,9 @@ def check_sealed() -> None:
     """No column of a key tells of the data of Secrets."""
     for one in WriteKey.objects.all():
         body = zlib.decompress(one.body) if one.body else b""
-        columns = [bytes(part) if isinstance(part, memoryview) else part for part in vars(one).values()]  # fmt: skip
+        columns = [
+            bytes(part) if isinstance(part, memoryview) else part for part in vars(one).values()
+        ]
         found = f"{columns} {body!r}"
         assert not [text for text in (HIDDEN, ENCODED) if text in found], one
 

@@ -93,7 +93,12 @@ async def test_changes_of_the_data_make_versions(kube: Kube) -> None:
 
 async def test_data_can_be_applied(kube: Kube) -> None:
     one = f"{SECRETS}/mine?fieldManager=me"
-    config = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "mine"}, "data": {"a": "eA=="}}  # fmt: skip
+    config = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "mine"},
+        "data": {"a": "eA=="},
+    }
     kind = "application/apply-patch+yaml"
     made = await kube.ask("PATCH", one, config, content_type=kind)
     assert (made.status, made.json["data"]) == (201, {"a": "eA=="}), made.json
@@ -156,7 +161,9 @@ async def test_other_key_leaves_the_secret_readable(kube: Kube, settings: Any) -
     assert (await kube.get(one)).json["data"] == {"release": ENCODED}
 
 
-async def test_past_and_own_forks_have_the_data(kube: Kube, kube_of: Callable[..., Kube], driven: Run) -> None:  # fmt: skip
+async def test_past_and_own_forks_have_the_data(
+    kube: Kube, kube_of: Callable[..., Kube], driven: Run
+) -> None:
     made = await _made(kube)
     name, seq = made["metadata"]["name"], made["metadata"]["resourceVersion"]
     then = kube_of(driven, seq)
