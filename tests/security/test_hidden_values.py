@@ -136,6 +136,7 @@ LISTS = (
     "apis/apps/v1/deployments",
 )
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+WATCH = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 
 
 @pytest.fixture
@@ -267,11 +268,7 @@ async def kube_answers(asgi: Asgi, run: Run, token: str, forms: int = 3) -> dict
             for query, accept, until in (
                 ("", "*/*", b""),
                 ("?includeObject=Object", TABLE, b""),
-                (
-                    "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
-                    "*/*",
-                    b"initial-events-end",
-                ),
+                (WATCH, "*/*", b"initial-events-end"),
             )[:forms]:
                 answer = await asgi.ask(
                     f"{root}/{each}{query}", until=until, authorization=token, accept=accept
