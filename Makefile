@@ -62,8 +62,9 @@ walk: setup-dev ## every page of every demo at 20 random instants in Chromium; S
 test-bench: setup-dev ## try every part of the bench at its least size; its figures mean nothing
 	@$(PY) -m bench --least
 
-soak: setup-dev ## 200 such episodes, and 1,000 forks of forks; SOAK_ARGS="--episodes 50 --seed 7" for others
+soak: setup-dev ## 200 such episodes, 50 runs at once, and 1,000 forks of forks; SOAK_ARGS="--episodes 50 --seed 7" for others
 	@$(PY) -m tests.chaos.soak $(SOAK_ARGS)
+	@KSCOPE_TEST_RUNS=50 $(PY) -m pytest -q tests/chaos/test_many_runs.py
 	@KSCOPE_TEST_FORKS=1000 $(PY) -m pytest -q tests/web/record/test_fork_trees.py
 
 explore: setup-dev ## all random worlds of tests; the properties on new examples; EXPLORE_SEEDS="7 8"

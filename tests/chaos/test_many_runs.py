@@ -1,5 +1,6 @@
-"""Many runs on two processes, which are killed one after the other: nothing is lost or written twice."""
+"""Many runs on two processes; these and their servers are killed: nothing is lost or written twice."""
 
+import os
 import time
 from collections.abc import Iterator
 
@@ -8,23 +9,23 @@ import pytest
 from engine.kernel.units import SECOND
 from tests.chaos.clients import Api
 from tests.chaos.judge import Evidence, judge
-from tests.chaos.tree import Tree
+from tests.chaos.tree import SERVERS, Tree
 from tests.waiting import wait_for
 
-RUNS = 20
-KILLS = 4
+RUNS = int(os.environ.get("KSCOPE_TEST_RUNS") or 20)
+KILLED = ("driver", "Valkey", "driver", "PostgreSQL", "driver")
 
 
 @pytest.fixture
 def tree() -> Iterator[Tree]:
-    """Servers of its own, and a worker with two processes that drive runs."""
-    tree = Tree(embedded=True)
+    """Given servers, and a worker with two processes that drive runs."""
+    tree = Tree(embedded=False)
     yield tree
     tree.stop()
 
 
-def test_many_runs_outlive_their_killed_drivers(tree: Tree) -> None:
-    api = Api(tree.port)
+def test_many_runs_outlive_killed_drivers_and_servers(tree: Tree) -> None:
+    api = Api(tree.port, tree.token)
     scenario = next(
         each["id"] for each in api.insist("scenarios/")["items"] if each["name"] == "Checkout surge"
     )
@@ -36,16 +37,20 @@ def test_many_runs_outlive_their_killed_drivers(tree: Tree) -> None:
         return dict(found)
 
     wait_for(lambda: all(at > 0 for at in heads().values()), "a run does not begin")
-    for _ in range(KILLS):
-        assert tree.kill("driver")
+    for name in KILLED:
         before, since = heads(), time.monotonic()
+        assert tree.kill(name)
+        if name in SERVERS:
+            server = tree.servers[name]
+            wait_for(lambda server=server: server.exit_code() is not None, f"{name} lives")
+            tree.revive()
         wait_for(
             lambda before=before: all(at > before[run] + SECOND for run, at in heads().items()),
             lambda before=before: f"{before}, {heads()}; {tree.logs()}",
             every=0.1,
         )
         # Leases of the dead are not waited for, so that all are in real time again before these end.
-        print(f"all go on after {time.monotonic() - since:.1f} s")
+        print(f"all go on {time.monotonic() - since:.1f} s after {name} was killed")
     for run in runs:
         api.insist(f"runs/{run}/transport/", {"action": "speed", "speed": "max"})
     query = "SELECT count(*) FROM runs_run WHERE id = ANY(%s) AND status = 'playing'"
