@@ -82,6 +82,7 @@ class Tree:
         env = {"KSCOPE_WRITER_EVENTS": "20", "TMPDIR": str(self.folder)}
         # An episode ends when its runs do, and clients have used them.
         env["KSCOPE_CLIENT_CLOCK"] = "2"
+        # With accounts, many runs are those of one.
         env["KSCOPE_QUOTA_PLAYING"] = "100"
         if not self.embedded:
             env["DATABASE_URL"] = self._given("PostgreSQL").url
