@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 from tests.walk.runs import History, demos, play
 from tests.walk.truth import board
-from tests.walk.walk import IN_PAGE, Walker
+from tests.walk.walk import IN_PAGE, Place, Walker
 
 SEED = 1
 # With instants below, about sixty seconds of CPU.
@@ -33,6 +33,35 @@ def measured(page: Page, content: str) -> list[tuple[str, str]]:
     )
     found: list[dict[str, Any]] = page.evaluate("window.walk.measure()")
     return [(each["kind"], each["text"]) for each in found]
+
+
+def test_a_frame_of_another_instant_is_found(fresh_page: Page) -> None:
+    run = play(fresh_page.request, DEMOS[0], demos(fresh_page.request)[DEMOS[0]])
+    walker = Walker(fresh_page, SEED)
+    walker.walk_run(run, instants=2, pages=("board",))
+    assert walker.report.findings == [], str(walker.report)
+    # The page says all of a later event, and the number of an early one.
+    fresh_page.goto(f"/runs/{run.id}/?seq={run.head}")
+    fresh_page.wait_for_function("seq => window.walk.rests(seq)", arg=run.head)
+    fresh_page.evaluate("for (const frame of window.walk.frames) frame.seq = 2")
+    history, board_page = History(fresh_page.request, run), Place("board", "")
+    found = list(walker.wrong_frames(history, board_page, (2, run.head), {run.head}))
+    assert {(each.kind, each.selector) for each in found} >= {
+        ("instant", "#seq"),
+        ("later", "main"),
+    }
+
+
+def test_faults_may_name_what_comes_later(fresh_page: Page) -> None:
+    demo = "A half-finished binding"
+    run = play(fresh_page.request, demo, demos(fresh_page.request)[demo])
+    history = History(fresh_page.request, run)
+    _, newest = history.state(run.head)
+    assert "claim/shop/orders" in newest
+    injected = fresh_page.request.get(f"/api/v1/runs/{run.id}/events/?kind=FaultInjected").json()
+    seq = injected["items"][0]["seq"]
+    assert "orders" in history.later_names(seq - 1, (seq - 1, run.head))
+    assert "orders" not in history.later_names(seq, (seq, run.head))
 
 
 CUT = '<p style="width: 60px; overflow: hidden; white-space: nowrap" {}>a long enough name</p>'

@@ -1,6 +1,6 @@
 """`make walk SEED=7`: every page of every demo at random instants, and a list of what is wrong.
 
-Exits with 1 if anything is. `--demos "Checkout surge,All or none"` takes some of the demos.
+Exits with 1 if anything is. `--demos "Checkout surge,All or none"` takes some of the demos, `--pages board,node` some of the pages.
 """
 
 import argparse
@@ -41,7 +41,8 @@ def main() -> int:
             walker = Walker(page, asked.seed, lambda line: print(line, file=sys.stderr, flush=True))
             for demo, scenario in demos(page.request).items():
                 if not asked.demos or demo in asked.demos:
-                    walker.walk_run(play(page.request, demo, scenario), asked.instants)
+                    run = play(page.request, demo, scenario)
+                    walker.walk_run(run, asked.instants, asked.pages)
             walker.walk_site(SITE)
     print(f"seed {asked.seed}\n{walker.report}")
     return int(bool(walker.report.findings))
@@ -52,6 +53,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--instants", type=int, default=20, help="of each page of each demo")
     parser.add_argument("--demos", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--pages", type=lambda text: text.split(","), default=[])
     return parser.parse_args()
 
 

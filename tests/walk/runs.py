@@ -49,11 +49,20 @@ class History:
         self.run = run
         self.state = cache(self._read)
         self.later_names = cache(self._later_names)
+        self._faults = cache(self._read_faults)
 
     def _read(self, seq: int) -> tuple[int, State]:
         """(virtual time in nanoseconds, entities) at event *seq*."""
         answer = self.api.get(f"/api/v1/runs/{self.run.id}/state/?seq={seq}").json()
         return answer["at"], answer["state"]
+
+    def _read_faults(self, seq: int) -> str:
+        """What was asked of the faults that were injected up to event *seq*, which pages list.
+
+        The text with which one is to answer may name an object that comes later.
+        """
+        query = f"kind=FaultInjected&before={seq + 1}&limit=500"
+        return self.api.get(f"/api/v1/runs/{self.run.id}/events/?{query}").text()
 
     def instants(self, many: int, seed: str) -> tuple[int, ...]:
         """Random events of the run, the newest among them."""
@@ -66,7 +75,7 @@ class History:
     def _later_names(self, seq: int, seqs: tuple[int, ...]) -> list[str]:
         """Names that event *seq* does not know, of what exists at later ones of the events *seqs*."""
         _, now = self.state(seq)
-        said = json.dumps(now)
+        said = json.dumps(now) + self._faults(seq)
         later = {
             key.rpartition("/")[2]
             for other in seqs

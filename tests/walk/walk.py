@@ -141,12 +141,14 @@ class Walker:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.add_init_script(path=IN_PAGE)
 
-    def walk_run(self, run: Walked, instants: int) -> None:
-        """All pages of a run, at *instants* of its events."""
+    def walk_run(self, run: Walked, instants: int, pages: Sequence[str] = ()) -> None:
+        """All pages of a run, or those of the names *pages*, at *instants* of its events."""
         history = History(self.page.request, run)
         dice = random.Random(f"{self.seed} {run.demo}")
         seqs = history.instants(instants, f"{self.seed} {run.demo} events")
         for place in places_of(history, seqs, dice):
+            if pages and place.name not in pages:
+                continue
             before = len(self.report.findings)
             try:
                 self._walk_place(history, place, seqs, dice)
@@ -188,7 +190,7 @@ class Walker:
         for seq in seqs:
             self._go(history, place, seq, shown)
             self.report.visits += 1
-            for found in self._wrong_frames(history, place, seqs, {seq, shown}):
+            for found in self.wrong_frames(history, place, seqs, {seq, shown}):
                 self.report.findings.append(found)
             # The other widths show the same instants: in the long run each meets each.
             widths = list(WIDTHS) if shown is None else [dice.choice(list(WIDTHS))]
@@ -211,7 +213,7 @@ class Walker:
             return
         self.page.wait_for_function(_RESTS, arg=seq)
 
-    def _wrong_frames(
+    def wrong_frames(
         self, history: History, place: Place, seqs: tuple[int, ...], allowed: set[int | None]
     ) -> Iterator[Finding]:
         """What painted frames say that is not so at the event that they name."""
@@ -230,12 +232,13 @@ class Walker:
     def _wrong_instant(
         self, history: History, place: Place, each: dict[str, Any], allowed: set[int | None]
     ) -> Iterator[tuple[str, str, str]]:
-        if each["seq"] not in allowed:
-            wanted = sorted(seq for seq in allowed if seq is not None)
-            yield "instant", "#seq", f"painted event {each['seq']}, not one of {wanted}"
-        at, _ = history.state(each["seq"])
+        seq: int = each["seq"]
+        if seq not in allowed:
+            wanted = sorted(one for one in allowed if one is not None)
+            yield "instant", "#seq", f"painted event {seq}, not one of {wanted}"
+        at, _ = history.state(seq)
         # At the newest event the clock of the run may have gone on.
-        if each["seq"] < history.run.head and each["time"] != f"{at / 10**9:.3f}":
+        if seq < history.run.head and each["time"] != f"{at / 10**9:.3f}":
             yield "instant", "#time", f"shows {each['time']} s for {at} ns"
 
     def _wrong_facts(

@@ -49,6 +49,10 @@ def test_a_fork_is_made_where_one_is_looking(page: Page) -> None:
     page.goto("/runs/")
     row = page.get_by_role("row").filter(has_text="another way")
     expect(row.get_by_role("link", name=f"fork of #{run} at")).to_be_visible()
+    # However long its name is: the table scrolls, and not the page.
+    page.set_viewport_size({"width": 390, "height": 844})
+    row.locator("a.name").evaluate("link => { link.textContent = 'a-long-name-'.repeat(9); }")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_two_runs_are_compared_from_their_fork(page: Page) -> None:

@@ -7,11 +7,11 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.stories import PATIENCE_MS, finished_run
 
-DEMO = Path(__file__).parents[3] / "scenarios" / "half-bound.yaml"
+DEMOS = Path(__file__).parents[3] / "scenarios"
 
 
 def test_keys_lead_through_the_steps_of_a_claim(page: Page) -> None:
-    run = finished_run(page, "inside", DEMO.read_bytes())
+    run = finished_run(page, "inside", DEMOS.joinpath("half-bound.yaml").read_bytes())
     page.goto(f"/runs/{run}/volumes/?claim=shop/orders")
     binding = page.get_by_role("region", name="Binding of orders")
     binding.get_by_role("link", name="Inside").click(timeout=PATIENCE_MS)
@@ -32,3 +32,28 @@ def test_keys_lead_through_the_steps_of_a_claim(page: Page) -> None:
     expect(memory.locator(".changed")).to_contain_text("shop/orders")
     page.reload()
     expect(stage.get_by_role("heading", level=2)).to_contain_text("syncVolume", timeout=PATIENCE_MS)
+
+
+def test_steps_ahead_name_no_object(page: Page) -> None:
+    run = finished_run(page, "ahead", DEMOS.joinpath("wrong-fs-type.yaml").read_bytes())
+    page.goto(f"/runs/{run}/inside/volumes/?seq=2&pod=default/reports")
+    stage = page.get_by_role("region", name="Step")
+    expect(stage).to_contain_text("The first step is at", timeout=PATIENCE_MS)
+    spine = page.locator(".spine")
+    adds = spine.get_by_role("button").filter(has_text="adds")
+    expect(adds.first).to_contain_text("adds …")
+    stage.get_by_role("button", name="Next").click()
+    expect(spine.locator("[aria-current=step]")).to_contain_text("syncVolume")
+    adds.first.click()
+    expect(adds.first).to_contain_text("adds reports")
+
+
+def test_times_of_versions_stand_apart(page: Page) -> None:
+    run = finished_run(page, "apart", DEMOS.joinpath("half-bound.yaml").read_bytes())
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"/runs/{run}/inside/volumes/?claim=shop/orders")
+    heads = page.locator("table.vers thead th")
+    expect(heads.nth(2)).to_be_visible(timeout=PATIENCE_MS)
+    hidden = "heads => heads.filter(({scrollWidth, clientWidth}) => scrollWidth > clientWidth + 1)"
+    cut = heads.evaluate_all(f"heads => ({hidden})(heads).map(({{className}}) => className)")
+    assert [name for name in cut if name != "cut"] == []

@@ -36,7 +36,7 @@ export class Candidates {
       if (!this.chosen.isOpen.value) {
         // Where a volume was chosen already is known only from the events.
         this.asked = this.wanted = null;
-        this.#load(question.of);
+        this.#load(question.of, model.seq);
         return;
       }
       // A past choice does not change; a claim without one depends on every volume.
@@ -44,14 +44,15 @@ export class Candidates {
       const next = {...question, ...now, at: question.seq ?? model.seq};
       if (this.asked && isSame(this.asked, next)) return;
       this.asked = this.wanted = next;
-      this.#load(next.of);
+      this.#load(next.of, next.at);
       this.#answer();
     });
   }
 
-  /** What is shown of an object until there is an answer. */
-  #load(of) {
-    if (this.held.peek()?.of !== of) this.held.value = {of, status: "loading"};
+  /** What is shown of an object until there is an answer: an earlier one, but none of a later event. */
+  #load(of, at) {
+    const held = this.held.peek();
+    if (!held || held.of !== of || held.answer?.seq > at) this.held.value = {of, status: "loading"};
   }
 
   /** Send one question after the other; of several new ones only the newest. */
@@ -69,7 +70,7 @@ export class Candidates {
   }
 
   async #ask({of, path, node, at}) {
-    const isWanted = () => this.asked?.of === of;
+    const isWanted = () => this.asked?.of === of && at <= this.asked.at;
     try {
       const answer = await this.session.api.get(path, {seq: at, node});
       if (isWanted()) this.held.value = {of, status: "ready", answer};

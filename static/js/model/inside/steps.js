@@ -53,14 +53,13 @@ export function shortName(unique) {
 
 /**
  * The place in `steps` of the one that is shown: the one that the address names, unless another event is shown, else
- * the newest up to event `seq`, else the first. -1 without any.
+ * the newest up to event `seq`. -1 without any.
  */
 export function placeOf(steps, named, seq) {
   const chosen = steps.findIndex(({id}) => id === named);
   if (chosen >= 0 && (seq === null || steps[chosen].seq === seq)) return chosen;
   if (seq === null) return steps.length - 1;
-  const later = steps.findIndex((step) => step.seq > seq);
-  return later < 0 ? steps.length - 1 : Math.max(0, later - 1);
+  return steps.findLastIndex((step) => step.seq <= seq);
 }
 
 /**
@@ -134,7 +133,7 @@ function isWritten(field, known, {claim, volume}) {
   if (!known?.api_server) return false;
   if (field === "created") return true;
   if (field === "spec.claimRef") return known.names === claim;
-  if (field === "spec.volumeName") return known.names === volume;
+  if (field === "spec.volumeName") return volume !== "" && known.names === volume;
   return known.phase === "Bound";
 }
 

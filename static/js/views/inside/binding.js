@@ -29,15 +29,16 @@ function pairOf(step, answer) {
   const named = step.says.volume || known[`claim/${claim}`]?.names;
   const bound = step.known.find(({entity, names}) => entity.startsWith("volume/") && names === claim);
   const volume =
-    kind === "volume" ? nameOf(step.entity) : named || (bound ? nameOf(bound.entity) : laterVolume(answer, claim));
-  return {claim, volume: volume ?? ""};
+    kind === "volume" ? nameOf(step.entity) : named || nameOf(bound?.entity ?? laterVolume(step, answer, claim));
+  return {claim, volume};
 }
 
-/** The volume that the claim gets later on. */
-function laterVolume(answer, claim) {
+/** The volume that the claim gets later on, if it is there at the step. */
+function laterVolume(step, answer, claim) {
   for (const {known} of answer.steps) {
     const found = known.find(({entity, names}) => entity.startsWith("volume/") && names === claim);
-    if (found) return nameOf(found.entity);
+    const isThere = step.known.some(({entity, api_server: version}) => version !== "" && entity === found?.entity);
+    if (found) return isThere ? found.entity : "";
   }
   return "";
 }
@@ -88,7 +89,7 @@ function writeWords({status, step, version, error}) {
 
 function Versions({steps, place, pair}) {
   const objects = [
-    [pair.volume, `volume/${pair.volume}`],
+    ...(pair.volume ? [[pair.volume, `volume/${pair.volume}`]] : []),
     [gettext("claim {name}", {name: parseId(`claim/${pair.claim}`).name}), `claim/${pair.claim}`],
   ];
   return html`

@@ -4,8 +4,8 @@ import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
 import {gettext, listText, sentences} from "../../lib/words.js";
 import {bandsOf, homeOf, nameOf, whoOf} from "../../model/inside/steps.js";
-import {repeatedWords, wordsOf} from "../../model/inside/words.js";
-import {accessModes, bytes, count, moment} from "../../model/shared/format.js";
+import {aheadWords, repeatedWords, wordsOf} from "../../model/inside/words.js";
+import {accessModes, bytes, count, moment, timeText} from "../../model/shared/format.js";
 import {RunPage} from "../run/run_page.js";
 import {ObjectLink} from "../shared/links.js";
 import {Icon} from "../shared/mark.js";
@@ -81,7 +81,7 @@ function aboutWords(object, kind) {
   return "";
 }
 
-/** The list of the steps. Those after the one that is shown are ahead of it. */
+/** The list of the steps. Those ahead of the one that is shown say what happens, and not with which object. */
 function Spine({inside, steps, place}) {
   useEffect(() => {
     optional(".spine [aria-current]")?.scrollIntoView({block: "nearest", inline: "center"});
@@ -97,7 +97,7 @@ function Spine({inside, steps, place}) {
     ${(leftOut > 0 || from > 0) && html`<p class="who micro mute">${earlierWords(leftOut, from)}</p>`}
     <ol class="spine">${bandsOf(steps).map(
       ({key, title, node, steps: own}) => html`
-      <li key=${`${key}${own[0].place}`} class="band"><span>${title}</span><span class="cut">${node}</span></li>
+      <li key=${`${key}${own[0].place}`} class="band"><span>${title}</span><span class="cut">${own[0].place > place ? "" : node}</span></li>
       ${own.map(({step, place: each}) => html`<${Stop} key=${step.id} inside=${inside} step=${step} place=${each} shown=${place} />`)}`,
     )}</ol>`;
 }
@@ -108,13 +108,13 @@ function earlierWords(leftOut, from) {
 }
 
 function Stop({inside, step, place, shown}) {
-  const {title, outcome} = wordsOf(step);
   const look = place < shown ? "done" : place > shown ? "ahead" : "now";
+  const {title, outcome} = look === "ahead" ? aheadWords(step) : wordsOf(step);
   const isFailed = step.error !== "";
   return html`
     <li class=${isFailed ? `${look} failed` : look}><button type="button" aria-current=${place === shown ? "step" : undefined} title=${`${title} ${outcome}`} onClick=${() => inside.go(place)}>
       <span class="dot">${dotOf(look, isFailed)}</span>
-      <span class="what"><b>${title}</b><span>${outcome}${step.repeated > 0 && ` ×${step.repeated + 1}`}</span></span>
+      <span class="what"><b>${title}</b><span>${outcome}${look !== "ahead" && step.repeated > 0 && ` ×${step.repeated + 1}`}</span></span>
       <span class="at num">${moment(step.at)}</span></button></li>`;
 }
 
@@ -140,13 +140,23 @@ function Nothing({session, inside, held}) {
   if (held?.status !== "ready") {
     return html`<div role="status"><h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Playing the run again, and listening…")}</p></div>`;
   }
-  return html`<h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Nothing was done about it yet. A sync or a tick that does something is listed here.")}</p>`;
+  const [first] = inside.steps.value;
+  return html`<h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${
+    first
+      ? gettext("Nothing was done about it yet. The first step is at {at}.", {at: timeText(first.at)})
+      : gettext("Nothing was done about it yet. A sync or a tick that does something is listed here.")
+  }</p>
+    ${first && html`<div class="stepper"><${NextStep} inside=${inside} place=${-1} /></div>`}`;
+}
+
+function NextStep({inside, place}) {
+  const isLast = place === inside.steps.value.length - 1;
+  return html`<button class="btn primary" type="button" disabled=${isLast} onClick=${() => inside.move(1)}>${gettext("Next")}<${Icon} name="step" /></button>`;
 }
 
 function Stage({session, inside, step, place}) {
   const {title, outcome, sentence} = wordsOf(step);
   const inner = step.stack.at(-1);
-  const last = inside.steps.value.length - 1;
   return html`
     <header class="stagehead">
       <p class="eyebrow"><span>${whoOf(step)}</span><span class="path mono" title=${inner?.file}>${gettext("{name}: {text}", {name: fileOf(inner?.file ?? ""), text: html`<b>${inner?.function}</b>`})}</span></p>
@@ -154,7 +164,7 @@ function Stage({session, inside, step, place}) {
       <p class="says" aria-live="polite">${sentences([sentence, step.queued_again && gettext("It is queued again, after a delay that doubles."), repeatedWords(step)])}</p>
       ${step.error !== "" && html`<p class="small tinted f-stuck said">${step.error}</p>`}
       <div class="stepper"><button class="btn" type="button" disabled=${place === 0} onClick=${() => inside.move(-1)}><${Icon} name="back" />${gettext("Back")}</button>
-        <button class="btn primary" type="button" disabled=${place === last} onClick=${() => inside.move(1)}>${gettext("Next")}<${Icon} name="step" /></button></div>
+        <${NextStep} inside=${inside} place=${place} /></div>
     </header>
     ${
       step.tick

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText, ngettext} from "../../lib/words.js";
+import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {brief} from "../../model/health/pod.js";
 import {nodeAnswer} from "../../model/nodes/node_answer.js";
 import {devicesOf} from "../../model/nodes/node_devices.js";
@@ -162,7 +162,7 @@ function Pods({session, pods}) {
     <section class="onnode" aria-label=${gettext("Pods")}><div class="sechead"><h2>${gettext("Pods")}</h2><span class="note">${pods.length === 0 ? gettext("none here or nominated to this node") : listText([count(pods.length), ...late])}</span></div>
       <ul class="podrow">${pods.slice(0, PODS).map(
         ({id, health}) => html`
-        <li key=${id}><${Mark} name=${health.mark} family=${health.family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${health.detail || brief(health)}>${brief(health)}</span></li>`,
+        <li key=${id}><${Mark} name=${health.mark} family=${health.family} /><${PodLink} session=${session} podKey=${parseId(id).key} /><span class="cut" title=${labelled(brief(health), health.detail)}>${brief(health)}</span></li>`,
       )}</ul>
       ${pods.length > PODS && html`<p class="small mute after">${gettext("Showing {shown} of {all}, waiting pods first.", {shown: PODS, all: count(pods.length)})}</p>`}
     </section>`;

@@ -23,7 +23,7 @@ function setUp({isOpen = true} = {}) {
     api: {
       get: async (path, params) => {
         asked.push([path, params.seq]);
-        return {path};
+        return {path, seq: params.seq};
       },
     },
   };
@@ -97,6 +97,22 @@ test("nothing is asked before the events say where a volume was chosen", async (
   chosen.isOpen.value = true;
   await rest();
   assert.deepEqual(asked, [["claims/shop/data/candidates/", 6]]);
+});
+
+test("an answer of a later event is taken away", async () => {
+  const {candidates, change} = setUp();
+  await rest();
+  change(({model}) => {
+    model.claims = {version: 2};
+    model.seq = 11;
+  });
+  assert.equal(candidates.held.value.answer.seq, 9);
+  await rest();
+  change(({model}) => {
+    model.claims = {version: 3};
+    model.seq = 4;
+  });
+  assert.deepEqual(candidates.held.value, {of: "claim/shop/data", status: "loading"});
 });
 
 test("without a claim or volume nothing is asked", async () => {

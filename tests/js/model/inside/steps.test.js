@@ -4,7 +4,7 @@ import {test} from "node:test";
 import {bandsOf, memoryOf, placeOf, versionsOf, writesUpTo} from "../../../../static/js/model/inside/steps.js";
 import {linesOf, readWords} from "../../../../static/js/model/inside/tree.js";
 import {ladderOf, ticksOf} from "../../../../static/js/model/inside/tries.js";
-import {wordsOf} from "../../../../static/js/model/inside/words.js";
+import {aheadWords, wordsOf} from "../../../../static/js/model/inside/words.js";
 
 const CLAIM = "claim/shop/data";
 const SECOND = 1e9;
@@ -55,11 +55,12 @@ const BINDING = [
   }),
 ];
 
-test("the named step is shown, else the newest", () => {
+test("the named step is shown, else the newest so far", () => {
   assert.equal(placeOf(BINDING, "3.1", 3), 1);
   assert.equal(placeOf(BINDING, "", 3), 2);
   assert.equal(placeOf(BINDING, "3.1", 2), 0);
   assert.equal(placeOf(BINDING, "", null), 2);
+  assert.equal(placeOf(BINDING, "", 1), -1);
   assert.equal(placeOf([], "", null), -1);
 });
 
@@ -201,6 +202,7 @@ test("a step says in words what it did", () => {
     says: {pod: "shop/web", node: "n1", volume: "pv"},
   });
   assert.equal(wordsOf(assumed).outcome, "assumes pv");
+  assert.deepEqual(aheadWords(assumed), {title: "AssumePodVolumes", outcome: "assumes …"});
   const seen = ["web", "api"].map((name) => ({
     function: "findAndAddNewPods",
     pod: `shop/${name}`,
