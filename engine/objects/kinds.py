@@ -45,6 +45,14 @@ NAMESPACED = frozenset(
     }
 )
 
+# Those that are in no namespace and have more than one capital.
+_IN_THE_CLUSTER = (
+    *("PersistentVolume", "StorageClass", "PriorityClass", "RuntimeClass", "DeviceClass"),
+    *("CSINode", "CSIDriver", "VolumeAttachment", "ResourceSlice", "NodePool", "NodeClaim"),
+    *("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"),
+)
+_SPELLED = {kind.lower(): kind for kind in (*NAMESPACED, *_IN_THE_CLUSTER)}
+
 
 def entity_id(kind: str, key: str) -> str:
     """How events and the view state call the object: "pod/default/web", "claim/default/data"."""
@@ -55,6 +63,11 @@ def split_entity_id(entity: str) -> tuple[str, str]:
     """The kind (or its lower-case form, if the id has only that) and key of an entity id."""
     prefix, _, key = entity.partition("/")
     return _KIND_OF_PREFIX.get(prefix, prefix), key
+
+
+def spelled(kind: str) -> str:
+    """A kind as Kubernetes writes it: StatefulSet of "statefulset", Gadget of an unknown "gadget"."""
+    return _SPELLED.get(kind.lower()) or f"{kind[:1].upper()}{kind[1:]}"
 
 
 def resource_of_kind(kind: str, api_version: str) -> str:

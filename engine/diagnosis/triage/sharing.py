@@ -9,7 +9,7 @@ from engine.diagnosis.triage.report import Group, SharedCause
 from engine.diagnosis.triage.stuck.controllers import KINDS, stands
 from engine.framework.explaining.case import listed
 from engine.kernel.sentences import NOTHING, Sentence, say, say_count, together, unstopped
-from engine.objects.kinds import split_entity_id
+from engine.objects.kinds import spelled, split_entity_id
 
 
 def shared_causes(evidence: Evidence, groups: Sequence[Group]) -> Iterator[SharedCause]:
@@ -54,7 +54,7 @@ def _sentence(
         return together(text, own)
     return say(
         "{kind} {key} is part of {causes}.",
-        kind=f"{prefix[:1].upper()}{prefix[1:]}",
+        kind=spelled(prefix),
         key=key,
         causes=_causes(places),
     )

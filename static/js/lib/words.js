@@ -119,6 +119,11 @@ export function labelled(name, text) {
   return text || text === 0 ? gettext("{name}: {text}", {name, text}) : name;
 }
 
+/** A text of the catalogue where a sentence begins. Not for what may begin with a name, which stays as it is. */
+export function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 function filled(message, places = {}) {
   if (isStrict) check(message, places);
   if (Object.values(places).some(isOfPage)) return filledParts(message, places);

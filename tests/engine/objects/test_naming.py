@@ -1,5 +1,6 @@
 from engine.input.cleaning import without_nulls
 from engine.kernel.rng import Streams
+from engine.objects.kinds import spelled
 from engine.objects.naming import (
     ALPHABET,
     fnv32,
@@ -61,3 +62,11 @@ def test_generated_names_fit_labels_and_follow_the_seed() -> None:
     assert first[0] == first[1]
     assert len(first[0]) == 63
     assert set(first[0][-5:]) <= set(ALPHABET)
+
+
+def test_kinds_are_spelled_as_kubernetes_does() -> None:
+    assert [spelled(kind) for kind in ("statefulset", "CSINode", "gadget")] == [
+        "StatefulSet",
+        "CSINode",
+        "Gadget",
+    ]

@@ -151,7 +151,7 @@ class Behind:
         """A sentence on what it does and how it stands; a guess from names says that it is one."""
         state = _state_of(evidence, self.workload)
         if self.proof:
-            name = f"{self.name[:1].upper()}{self.name[1:]}"
+            name = f"{self.workload['kind']} {key_of(self.workload)}"
             return role.known.say(workload=name, proof=self.proof, state=state, **places)
         return role.guessed.say(workload=self.name, state=state, **places)
 

@@ -1,3 +1,5 @@
+import {capital} from "../../lib/words.js";
+
 /**
  * A health: {state, place, mark, family, words, detail}.
  *
@@ -15,4 +17,14 @@
  */
 export function healthIs(state, place, [mark, family, words], detail = words) {
   return {state, place, mark, family, words, detail};
+}
+
+/** A health whose detail begins with a name, which stays as it is written. */
+export function opensWithName(health) {
+  return {...health, isNamed: true};
+}
+
+/** The detail of a health where a sentence begins. */
+export function openingOf({detail, isNamed}) {
+  return isNamed ? detail : capital(detail);
 }

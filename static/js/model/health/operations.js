@@ -1,5 +1,5 @@
 import {gettext, labelled, listText, ngettext} from "../../lib/words.js";
-import {healthIs} from "./health.js";
+import {healthIs, opensWithName} from "./health.js";
 import {duration, timeText} from "../shared/format.js";
 import {callOf, isRefused, shortError, volumesOf} from "./node_volumes.js";
 
@@ -104,7 +104,8 @@ export function troubleHealth({trouble}) {
   const tried = started === undefined ? last : gettext("tried again since {time}", {time: timeText(started)});
   const next = again === undefined ? tried : gettext("next try at {time}", {time: timeText(again)});
   const words = listText([troubleWords(trouble.name, failures), next]);
-  return healthIs("failing", "failing", ["backoff", "stuck", words], labelled(words, error));
+  const health = healthIs("failing", "failing", ["backoff", "stuck", words], labelled(words, error));
+  return trouble.name in TROUBLES ? health : opensWithName(health);
 }
 
 /** The same, with what the driver said. */

@@ -1,7 +1,7 @@
 import {clauses, gettext, labelled, listText, ngettext} from "../../lib/words.js";
 import {duration, parseId, timeText} from "../shared/format.js";
 import {isFinished, isTerminating, podTerminatingWords} from "../shared/terminating.js";
-import {healthIs} from "./health.js";
+import {healthIs, opensWithName} from "./health.js";
 import {awaitedOn, failureSentence, failureWords, troubleHealth} from "./operations.js";
 
 /** The words of a health where there is little room; the whole sentence about a failure is in the title beside it. */
@@ -48,7 +48,8 @@ function unplaced(id, pod, model) {
   const found = pod.assumed ? assumed(pod) : pod.nominated ? nominated(id, pod, model) : queued(pod, model);
   if (!refused) return found;
   const [name, {words, detail, mark, family}] = refused;
-  return healthIs("failing", found.place, [mark, family, labelled(name, words)], labelled(name, detail));
+  const look = [mark, family, labelled(name, words)];
+  return opensWithName(healthIs("failing", found.place, look, labelled(name, detail)));
 }
 
 function refusedClaim(id, {claims = []}, {entities}) {
@@ -142,13 +143,14 @@ function toldHealth(pod) {
     const facts = listText([reason, often].filter(Boolean));
     const words = labelled(container, clauses([facts, trouble?.words]));
     const said = message ?? pod.trouble?.error;
-    return healthIs("failing", "failing", ["backoff", "stuck", words], labelled(words, said));
+    return opensWithName(healthIs("failing", "failing", ["backoff", "stuck", words], labelled(words, said)));
   }
   const isLate = since < -PATIENCE;
   const words = container ? reasonWords(reason, node, since) : notReadyWords(reason, node, since);
   const look = isLate ? ["no", "stuck"] : ["in-flight", "working"];
   const place = isLate ? "stuck" : "starting";
-  return healthIs(isLate ? "stuck" : "waiting", place, [...look, words], labelled(words, message));
+  const health = healthIs(isLate ? "stuck" : "waiting", place, [...look, words], labelled(words, message));
+  return container ? opensWithName(health) : health;
 }
 
 function reasonWords(reason, node, since) {
@@ -175,12 +177,8 @@ function starting(pod, awaited) {
   }
   if (refused) {
     const words = gettext("{volume} is attached to another node", {volume});
-    return healthIs(
-      "stuck",
-      "stuck",
-      ["no", "stuck", words],
-      gettext("{volume} is attached to another node, and only one node may have it attached", {volume}),
-    );
+    const detail = gettext("{volume} is attached to another node, and only one node may have it attached", {volume});
+    return opensWithName(healthIs("stuck", "stuck", ["no", "stuck", words], detail));
   }
   const look = step === "attach" ? ["attach", "ready"] : ["mount", "working"];
   const words =

@@ -1,4 +1,4 @@
-import {clauses, gettext, listText, ngettext, sentences} from "../../lib/words.js";
+import {capital, clauses, gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {amount, byName, count} from "../shared/format.js";
 import {attemptName} from "./evidence.js";
 import {bestFirst, closestFirst, verdictOf} from "./verdict.js";
@@ -174,9 +174,7 @@ function plain(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** "topologyKey" → "Topology key", "hostIP" → "Host IP", "held_by_attachments" → "Held by attachments". */
+/** "held_by_attachments" → "Held by attachments"; "topologyKey" is a field of Kubernetes, and stays. */
 function spaced(key) {
-  const apart = key.replaceAll("_", " ").replace(/(?<=[a-z])(?=[A-Z])/g, " ");
-  const words = apart.replace(/(?<= )[A-Z](?=[a-z])/g, (letter) => letter.toLowerCase());
-  return words[0].toUpperCase() + words.slice(1);
+  return /[A-Z]/.test(key) ? key : capital(key.replaceAll("_", " "));
 }

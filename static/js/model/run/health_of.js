@@ -4,7 +4,7 @@ import {nodeAnswer} from "../nodes/node_answer.js";
 import {parseId} from "../shared/format.js";
 import {holdWords, isTerminating, lookOf} from "../shared/terminating.js";
 import {CLAIM_LOOK, bindingMode, isVolumeGone} from "../volumes/claims.js";
-import {healthIs} from "../health/health.js";
+import {healthIs, openingOf} from "../health/health.js";
 import {failureSentence, failureWords, troubleHealth} from "../health/operations.js";
 import {podHealth} from "../health/pod.js";
 
@@ -32,10 +32,11 @@ export function healthOf(id, model) {
 /** An answer about a claim or volume, led by what fails: an answer about its binding alone would call it well. */
 export function ledByHealth(id, model, answer) {
   if (!model.entities.has(id)) return answer;
-  const {state, family, detail} = healthOf(id, model);
+  const health = healthOf(id, model);
+  const {state, family} = health;
   if (state !== "failing" || answer.family === "stuck") return answer;
-  const failure = detail[0].toUpperCase() + detail.slice(1).replace(/\.$/, "");
-  return {...answer, family, sentence: sentences([gettext("{words}.", {words: failure}), answer.sentence])};
+  const words = openingOf(health).replace(/\.$/, "");
+  return {...answer, family, sentence: sentences([gettext("{words}.", {words}), answer.sentence])};
 }
 
 function nodeHealth(name, node, {nodes, at}) {

@@ -1,5 +1,5 @@
 /** Where to look next for a cause: what changed before, the object behind it, then what it holds. */
-import {minutesBetween, objectName, pageId} from "./words.js";
+import {kindName, minutesBetween, objectName, pageId} from "./words.js";
 
 const MOST = 3;
 const NEAR_MINUTES = 11;
@@ -40,5 +40,5 @@ function changed(group, happened) {
     })
     .map(({text}) => ({text, entity: text.match(/^(\S+ \S+)/)?.[1] ?? ""}))
     .filter(({entity}) => group.workloads.includes(entity.replace(" ", "/")) || entity === group.by)
-    .map(({text, entity}) => ({id: pageId(entity), text: `${text[0].toUpperCase()}${text.slice(1)}`}));
+    .map(({text, entity}) => ({id: pageId(entity), text: text.replace(/^\S+/, kindName)}));
 }

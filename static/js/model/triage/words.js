@@ -1,5 +1,5 @@
 /** A triage in words: sentences in parts, times, names of nodes and workloads. */
-import {gettext, ngettext} from "../../lib/words.js";
+import {capital, gettext, ngettext} from "../../lib/words.js";
 import {byName, count, parseId} from "../shared/format.js";
 
 const KINDS = {
@@ -14,6 +14,11 @@ const KINDS = {
   resourcequota: "ResourceQuota",
   storageclass: "StorageClass",
   resourceclaim: "ResourceClaim",
+  poddisruptionbudget: "PodDisruptionBudget",
+  csinode: "CSINode",
+  csidriver: "CSIDriver",
+  validatingwebhookconfiguration: "ValidatingWebhookConfiguration",
+  mutatingwebhookconfiguration: "MutatingWebhookConfiguration",
 };
 /** The kinds whose objects have a page, by what triage calls them, with what entity ids call them. */
 const PAGES = {
@@ -134,8 +139,9 @@ export function objectName(entity) {
   return `${kindName(kind)} ${key}`;
 }
 
-function kindName(kind) {
-  return KINDS[kind] ?? `${kind[0].toUpperCase()}${kind.slice(1)}`;
+/** "Deployment" of "deployment". */
+export function kindName(kind) {
+  return KINDS[kind] ?? capital(kind);
 }
 
 /** How many pods of workloads a group of this kind holds: "3 wait". `waiting` is the number as it is shown. */

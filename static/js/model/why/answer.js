@@ -1,4 +1,4 @@
-import {gettext, listText, ngettext, sentences} from "../../lib/words.js";
+import {capital, gettext, listText, ngettext, sentences} from "../../lib/words.js";
 import {count, duration, timeText} from "../shared/format.js";
 
 /** An answer with one more part of it: the causes first, then each fix, and what is known last. */
@@ -114,7 +114,7 @@ export function fixParts({text, places, of, loses, shared}) {
   const at = text.lastIndexOf(": it ");
   if (at < 0) return {order: text, outcome: ""};
   const outcome = text.slice(at + 2);
-  return {order: text.slice(0, at), outcome: outcome[0].toUpperCase() + outcome.slice(1)};
+  return {order: text.slice(0, at), outcome: capital(outcome)};
 }
 
 /** How an offered change was verified. */

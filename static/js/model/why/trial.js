@@ -1,4 +1,4 @@
-import {gettext, sentences} from "../../lib/words.js";
+import {capital, gettext, sentences} from "../../lib/words.js";
 import {timeText} from "../shared/format.js";
 
 /** The id of the object that a trial is about. Runs of older versions store a pod. */
@@ -84,7 +84,7 @@ function reachedOutcome(run, answer, at) {
       mark: "no",
       words: sentences([gettext("Not as predicted."), sentence, predicted]),
     };
-  const reached = `${outcome[0].toUpperCase()}${outcome.slice(1)}`;
+  const reached = capital(outcome);
   const kept = !promise || outcome === promise;
   return {
     family: "settled",

@@ -1,5 +1,6 @@
 import {html} from "../../lib/html.js";
 import {gettext, sentences} from "../../lib/words.js";
+import {openingOf} from "../../model/health/health.js";
 import {podHealth} from "../../model/health/pod.js";
 import {instantWords} from "../../model/pods/blocker.js";
 import {figureOf} from "../../model/pods/verdict.js";
@@ -12,11 +13,12 @@ import {isTerminating} from "../../model/shared/terminating.js";
  */
 export function Blocker({session, id, pod, attempt}) {
   const {blocker} = pod;
-  const {state, family, detail} = podHealth(id, pod, session.model);
+  const health = podHealth(id, pod, session.model);
+  const {state, family} = health;
   const leads = Boolean(pod.nominated && !pod.node) || (pod.node && !isTerminating(pod) && state !== "well");
   if (leads)
     return html`<section class=${`blocker f-${family}`}>
-      <p class="say">${gettext("{words}.", {words: upper(detail)})}</p>
+      <p class="say">${gettext("{words}.", {words: openingOf(health)})}</p>
       ${blocker && html`<p class="small soft instant">${sentences([blocker.sentence, instantWords(blocker, attempt, session.model)])}</p>`}
     </section>`;
   if (!blocker) return null;
@@ -28,8 +30,4 @@ export function Blocker({session, id, pod, attempt}) {
       ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
       ${instant && html`<p class="small soft instant">${instant}</p>`}
     </section>`;
-}
-
-function upper(text) {
-  return text[0].toUpperCase() + text.slice(1);
 }

@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext, listText, ngettext} from "../../lib/words.js";
+import {capital, gettext, listText, ngettext} from "../../lib/words.js";
 import {
   MEASURES,
   alikeText,
@@ -76,7 +76,7 @@ function Choice({session, others}) {
     <p class="soft lead">${gettext("Choose a run to compare with this one, or replay the same scenario and commands with another version of Kubernetes, up to the same time.")}</p>
     ${grouped(others).map(
       ([title, runs]) => html`
-      <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${title[0].toUpperCase()}${title.slice(1)}</h2></div>
+      <section class="sec" key=${title} aria-label=${title}><div class="sechead"><h2>${capital(title)}</h2></div>
         <ul class="choice">${runs.map(
           (run) => html`<li key=${run.id}><a href=${session.href("compare", {with: run.id})}>${runLine(run)}</a>
           <span class="mute">${gettext("{head} events, {head_at}", {head: count(run.head), head_at: timeText(run.head_at)})}</span></li>`,

@@ -1,7 +1,7 @@
 import {useState} from "preact/hooks";
 
 import {html} from "../../lib/html.js";
-import {gettext, labelled} from "../../lib/words.js";
+import {capital, gettext, labelled} from "../../lib/words.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {trialState} from "../../model/triage/answer.js";
 import {byClass, changeLook, commandsOf, placesAll, proofWords} from "../../model/triage/changes.js";
@@ -49,7 +49,7 @@ function Change({session, change, isFirst}) {
 }
 
 function sentence(text) {
-  return `${text[0].toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
+  return `${capital(text)}${text.endsWith(".") ? "" : "."}`;
 }
 
 /** A button that makes a fork with the change and opens its board. */

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 
+import {openingOf} from "../../../../static/js/model/health/health.js";
+import {troubleHealth} from "../../../../static/js/model/health/operations.js";
 import {podHealth, podStates} from "../../../../static/js/model/health/pod.js";
 import {nodeAnswer} from "../../../../static/js/model/nodes/node_answer.js";
 import {podsOf} from "../../../../static/js/model/nodes/node_pods.js";
@@ -196,6 +198,16 @@ test("whatever is refused is failing, with how often and when next", () => {
     assert.deepEqual([health.state, health.words], ["failing", words], id);
     assert.ok(health.detail.endsWith(STATE[id].trouble?.error ?? REFUSED.error), id);
   }
+});
+
+test("names stay as they are where a sentence begins", () => {
+  const model = modelOf();
+  const opening = (name) => openingOf(healthOf(`pod/shop/${name}`, model));
+  assert.match(opening("crashing"), /^app: CrashLoopBackOff, /);
+  assert.match(opening("refused"), /^refused: provisioning failed/);
+  assert.match(opening("unready"), /^Runs on n1 and is not ready/);
+  const unknown = {trouble: {...UNMADE, name: "quotaExceeded"}};
+  assert.match(openingOf(troubleHealth(unknown)), /^quotaExceeded failed once/);
 });
 
 test("a refused claim is failing in its steps, answer and row", () => {

@@ -112,9 +112,9 @@ test("other numbers keep their names", () => {
   assert.deepEqual(
     numbersOf({detail: {topologyKey: "zone", held_by_attachments: 2, hostIP: "0.0.0.0", value: ""}}, "p"),
     [
-      {label: "Topology key", value: "zone", look: ""},
+      {label: "topologyKey", value: "zone", look: ""},
       {label: "Held by attachments", value: "2", look: ""},
-      {label: "Host IP", value: "0.0.0.0", look: ""},
+      {label: "hostIP", value: "0.0.0.0", look: ""},
     ],
   );
 });

@@ -93,6 +93,13 @@ test("what changed before is the first place to look", () => {
   ]);
 });
 
+test("a kind is written as Kubernetes does", () => {
+  const text = "statefulset shop/db scaled to 3";
+  const of = {...held, workloads: ["statefulset/shop/db"], facts: [], nodes_by_reason: []};
+  const [first] = lookNext(of, {happened: [{...scaled, text}]});
+  assert.equal(first.text, "StatefulSet shop/db scaled to 3");
+});
+
 test("a healthy cluster has weak spots to try", () => {
   const nodes = {
     byName: new Map([
