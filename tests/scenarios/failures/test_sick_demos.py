@@ -101,3 +101,13 @@ def test_sick_cluster_has_four_causes() -> None:
         (1, ["replicaset/shop/ledger"]),
     ]
     assert found.groups[3].by == "secret shop/ledger-keys"
+
+
+def test_sick_cluster_lists_each_change_once() -> None:
+    result = load_paths([FOLDER / "sick-cluster.yaml"])
+    scenario = Scenario.from_load(result, name="sick-cluster")
+    cluster = Cluster.create(scenario, profile=scenario.profile)
+    together = triage(cluster, Evidence.of(result)).together
+    assert together is not None
+    # The node that comes back places the pods of two groups.
+    assert [(group, places) for group, _, places in together.changes] == [(0, 4), (1, 3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from engine.diagnosis.triage.carrying_out import difference
@@ -15,7 +16,8 @@ from engine.objects.objects import Node, Pod
 def tried_together(trials: Trials, groups: Sequence[tuple[int, Held, Group]]) -> Together | None:
     """The first change of each group that places all of it, all of them in one trial.
 
-    *groups* have their places in the answer. None where fewer than two have such a change.
+    *groups* have their places in the answer. A change of nodes that several groups have counts once, with
+    what it places of all of them. None where there are fewer than two changes.
     """
     best = [
         (place, held, change)
@@ -23,9 +25,10 @@ def tried_together(trials: Trials, groups: Sequence[tuple[int, Held, Group]]) ->
         if (change := next((each for each in group.changes if each.is_whole), None)) is not None
     ]
     best = [each for each in best if each[2].text in each[1].tried]
-    if len(best) < 2:
-        return None
     made = [(held, held.tried[change.text]) for _, held, change in best]
+    firsts = [_first_alike([change for _, change in made], place) for place in range(len(made))]
+    if len(set(firsts)) < 2:
+        return None
     changed: dict[str, Pod] = {}
     for held, change in made:
         changed |= changed_pods(held, change)
@@ -44,15 +47,29 @@ def tried_together(trials: Trials, groups: Sequence[tuple[int, Held, Group]]) ->
             _make(trials.deciding, before, held, change)
 
     placed = set(trials.placed(prepare, changed, counted))
+    places = Counter[int]()
+    for first, (held, _) in zip(firsts, made, strict=True):
+        places[first] += sum(pod.key in placed for pod in held.pods)
     return Together(
-        changes=tuple((place, change.text, _of(placed, held)) for place, held, change in best),
+        changes=tuple((best[one][0], best[one][2].text, number) for one, number in places.items()),
         places=len(placed),
         of=len(counted),
     )
 
 
-def _of(placed: set[str], held: Held) -> int:
-    return sum(pod.key in placed for pod in held.pods)
+def _first_alike(changes: Sequence[GroupChange], place: int) -> int:
+    """The place of the first change that is the one at *place*."""
+    return next(
+        at for at, each in enumerate(changes) if at == place or _is_same(each, changes[place])
+    )
+
+
+def _is_same(one: GroupChange, other: GroupChange) -> bool:
+    """Whether both make the same of the same nodes, and change no pod."""
+    is_of_nodes = not one.fields and not other.fields
+    return is_of_nodes and [each.raw for each in one.objects] == [
+        each.raw for each in other.objects
+    ]
 
 
 def _make(deciding: Deciding, before: Mapping[str, Node], held: Held, change: GroupChange) -> None:

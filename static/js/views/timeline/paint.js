@@ -4,6 +4,7 @@ import {duration, tick, timeText} from "../../model/shared/format.js";
 import {LOOKS, stateTitle} from "../../model/timeline/look.js";
 import {ROW, eventLine, spread, stageMark, stageText} from "../../model/timeline/rows.js";
 import {pixelOf} from "../../model/timeline/window.js";
+import {placeWords} from "../../model/timeline/words.js";
 import {roundMoments} from "../../model/timeline/ticks.js";
 import {palette} from "./palette.js";
 
@@ -350,19 +351,22 @@ function arrows(brush, places) {
   const {answer, cause} = brush;
   const rows = new Map(places.filter(({row}) => row.in_path).map((place) => [place.row.key, place.y]));
   const said = new Set();
+  const words = [];
   for (const arrow of answer.arrows) {
     const word = said.has(`${arrow.word} ${arrow.from_at}`) ? "" : arrow.word;
     said.add(`${arrow.word} ${arrow.from_at}`);
-    paintArrow(brush, rows, {...arrow, word});
+    words.push(paintArrow(brush, rows, {...arrow, word}));
   }
   if (cause?.from_row && cause.from_row !== cause.to_row) {
     const all = new Map(places.map(({row, y}) => [row.key, y]));
-    paintArrow(brush, all, cause);
+    words.unshift(paintArrow(brush, all, cause));
   }
+  arrowWords(brush, words.filter(Boolean));
 }
 
+/** Paint an arrow, and return its word and where that belongs. */
 function paintArrow(brush, rows, {word, from_row: from, from_at: begun, to_row: to, to_at: ended}) {
-  if (!rows.has(from) || !rows.has(to)) return;
+  if (!rows.has(from) || !rows.has(to)) return null;
   const {context, ink} = brush;
   const down = rows.get(to) > rows.get(from);
   const [x1, x2] = [brush.x(begun), brush.x(ended)];
@@ -386,20 +390,21 @@ function paintArrow(brush, rows, {word, from_row: from, from_at: begun, to_row: 
   context.globalAlpha = 1;
   // Beside the row above there is no room for a word.
   const isBeside = Math.abs(rows.get(to) - rows.get(from)) <= ROW;
-  if (word && !(isBeside && word === "evicts"))
-    arrowWord(brush, word, {x: x2, y: y2 + (down ? -9 : 15), isLeft: !down && word === "room"});
+  if (!word || (isBeside && word === "evicts")) return null;
+  return {word, x: x2, y: y2 + (down ? -9 : 15), isLeft: !down && word === "room"};
 }
 
-function arrowWord({context, ink}, word, {x, y, isLeft}) {
+function arrowWords({context, ink, width}, words) {
   context.font = ink.small;
-  const wide = context.measureText(word).width;
-  const left = isLeft ? x - wide - 6 : x + 5;
-  context.globalAlpha = 0.9;
-  context.fillStyle = ink.bg;
-  context.fillRect(left - 2, y - 9, wide + 4, 12);
-  context.globalAlpha = 1;
-  context.fillStyle = ink.ink2;
-  context.fillText(word, left, y);
+  const measured = words.map((each) => ({...each, wide: context.measureText(each.word).width}));
+  for (const {word, left, y, wide} of placeWords(measured, width)) {
+    context.globalAlpha = 0.9;
+    context.fillStyle = ink.bg;
+    context.fillRect(left - 2, y - 9, wide + 4, 12);
+    context.globalAlpha = 1;
+    context.fillStyle = ink.ink2;
+    context.fillText(word, left, y);
+  }
 }
 
 /** What of a long history was not read yet is not drawn. */
