@@ -88,7 +88,7 @@ export class Living {
   #tell(attempt) {
     const words = attempt ? told(attempt) : "";
     if (this.says.textContent === words) return;
-    this.says.textContent = words;
+    this.says.textContent = this.says.title = words;
     if (attempt) this.says.href = this.#hrefOf(attempt.pod, attempt.seq);
   }
 

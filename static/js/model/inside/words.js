@@ -13,13 +13,6 @@ export function wordsOf(step) {
   return {title: titleOf(step), outcome: gettextOf(outcome, facts), sentence: gettextOf(sentence, facts)};
 }
 
-/** A step that is ahead of the instant shown, in words: no name and no number of it is known yet. */
-export function aheadWords(step) {
-  const [[outcome], facts] = saidOf(step);
-  const unknown = Object.fromEntries(Object.keys(facts).map((name) => [name, "…"]));
-  return {title: titleOf(step), outcome: gettextOf(outcome, unknown)};
-}
-
 function saidOf(step) {
   if (step.part === "kubelet") return step.outcome === "" ? tickSaid(step.tick) : endSaid(step);
   if (step.part === "attach") return attachSaid(step);
@@ -28,7 +21,7 @@ function saidOf(step) {
 }
 
 /** The name of a step: a function of upstream, or the loop that ran. */
-function titleOf(step) {
+export function titleOf(step) {
   if (step.part === "attach")
     return step.outcome in ATTACHING ? "attach/detach" : operationLook({name: step.says.operation}).title;
   if (step.part !== "kubelet") return step.function;

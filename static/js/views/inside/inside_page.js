@@ -4,7 +4,7 @@ import {optional} from "../../lib/dom.js";
 import {html} from "../../lib/html.js";
 import {gettext, listText, sentences} from "../../lib/words.js";
 import {bandsOf, homeOf, nameOf, whoOf} from "../../model/inside/steps.js";
-import {aheadWords, repeatedWords, wordsOf} from "../../model/inside/words.js";
+import {repeatedWords, titleOf, wordsOf} from "../../model/inside/words.js";
 import {accessModes, bytes, count, moment, timeText} from "../../model/shared/format.js";
 import {RunPage} from "../run/run_page.js";
 import {ObjectLink} from "../shared/links.js";
@@ -81,7 +81,7 @@ function aboutWords(object, kind) {
   return "";
 }
 
-/** The list of the steps. Those ahead of the one that is shown say what happens, and not with which object. */
+/** The list of the steps. Of those ahead of the one that is shown it says only what runs, and when. */
 function Spine({inside, steps, place}) {
   useEffect(() => {
     optional(".spine [aria-current]")?.scrollIntoView({block: "nearest", inline: "center"});
@@ -108,13 +108,14 @@ function earlierWords(leftOut, from) {
 }
 
 function Stop({inside, step, place, shown}) {
-  const look = place < shown ? "done" : place > shown ? "ahead" : "now";
-  const {title, outcome} = look === "ahead" ? aheadWords(step) : wordsOf(step);
-  const isFailed = step.error !== "";
+  const isAhead = place > shown;
+  const look = isAhead ? "ahead" : place < shown ? "done" : "now";
+  const {title, outcome} = isAhead ? {title: titleOf(step), outcome: ""} : wordsOf(step);
+  const isFailed = !isAhead && step.error !== "";
   return html`
-    <li class=${isFailed ? `${look} failed` : look}><button type="button" aria-current=${place === shown ? "step" : undefined} title=${`${title} ${outcome}`} onClick=${() => inside.go(place)}>
+    <li class=${isFailed ? `${look} failed` : look}><button type="button" aria-current=${place === shown ? "step" : undefined} title=${`${title} ${outcome}`.trim()} onClick=${() => inside.go(place)}>
       <span class="dot">${dotOf(look, isFailed)}</span>
-      <span class="what"><b>${title}</b><span>${outcome}${look !== "ahead" && step.repeated > 0 && ` ×${step.repeated + 1}`}</span></span>
+      <span class="what"><b>${title}</b><span>${outcome}${!isAhead && step.repeated > 0 && ` ×${step.repeated + 1}`}</span></span>
       <span class="at num">${moment(step.at)}</span></button></li>`;
 }
 

@@ -126,7 +126,7 @@ function Rows({session, rows, children}) {
   /** @type {{current: any}} */
   const table = useRef(null);
   const drawn = useRowsOnPage(table, session.isMoving);
-  return html`<table class="tbl timeline" ref=${table} style=${roomForRows(drawn, rows.length)}>${children}<tbody>${rows
+  return html`<table class=${`tbl timeline${session.isMoving ? " moving" : ""}`} ref=${table} style=${roomForRows(drawn, rows.length)}>${children}<tbody>${rows
     .slice(0, drawn)
     .map(({event, isLater}, i) => {
       const look = isLater ? "later" : event.seq === shown ? "now" : "";
@@ -149,7 +149,7 @@ const PAGES = {pod: "pod", node: "node"};
 function About({session, event: {object, seq}}) {
   const {kind, key} = parseId(object ?? "");
   if (!PAGES[kind] || !key) return object ?? "";
-  return html`<a href=${session.href(PAGES[kind], {of: key, seq})} title=${gettext("Open {key} at event {seq}", {key, seq})}>${object}</a>`;
+  return html`<a href=${session.href(PAGES[kind], {of: key, seq})}>${object}</a>`;
 }
 
 function Foot({session, events, rows}) {

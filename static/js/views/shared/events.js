@@ -84,7 +84,7 @@ export function EventLink({session, seq, children}) {
     click.preventDefault();
     session.playhead.seek({seq}, {isJump: true});
   };
-  return html`<a href=${session.hrefAt(seq)} title=${gettext("Show event {seq}", {seq})} onClick=${go}>${children}</a>`;
+  return html`<a href=${session.hrefAt(seq)} title=${gettext("Show this event")} onClick=${go}>${children}</a>`;
 }
 
 function Row({session, event, now}) {

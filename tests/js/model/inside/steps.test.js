@@ -4,7 +4,7 @@ import {test} from "node:test";
 import {bandsOf, memoryOf, placeOf, versionsOf, writesUpTo} from "../../../../static/js/model/inside/steps.js";
 import {linesOf, readWords} from "../../../../static/js/model/inside/tree.js";
 import {ladderOf, ticksOf} from "../../../../static/js/model/inside/tries.js";
-import {aheadWords, wordsOf} from "../../../../static/js/model/inside/words.js";
+import {wordsOf} from "../../../../static/js/model/inside/words.js";
 
 const CLAIM = "claim/shop/data";
 const SECOND = 1e9;
@@ -202,7 +202,6 @@ test("a step says in words what it did", () => {
     says: {pod: "shop/web", node: "n1", volume: "pv"},
   });
   assert.equal(wordsOf(assumed).outcome, "assumes pv");
-  assert.deepEqual(aheadWords(assumed), {title: "AssumePodVolumes", outcome: "assumes …"});
   const seen = ["web", "api"].map((name) => ({
     function: "findAndAddNewPods",
     pod: `shop/${name}`,
