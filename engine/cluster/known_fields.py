@@ -63,7 +63,9 @@ class KnownFields:
         if isinstance(new, CustomObject):
             definition = self.custom.of(new.raw)
             _check_custom(new.raw)
-            return new if definition is None else CustomObject(stored_form(definition, new.raw))
+            if definition is None:
+                return new
+            return CustomObject(stored_form(definition, new.raw, old.raw))
         kept = self.checked(new.raw, old.raw)
         return new if kept is new.raw else from_manifest(kept)
 

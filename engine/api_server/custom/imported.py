@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from engine.api_server.custom.kinds import CustomScenario, formed
-from engine.api_server.validation.custom_definitions import custom_definition
+from engine.api_server.validation.custom.definitions import custom_definition, not_done
 from engine.api_server.validation.report import Report
 from engine.kernel.sentences import grouped, phrase
 from engine.objects.custom.definition import (
@@ -22,6 +22,8 @@ from engine.objects.objects import Manifest
 _REFUSED = phrase(
     "{count} {kind} left out: the CustomResourceDefinition in the files does not allow it, as in {name}: {why}"
 )
+
+_NOT_DONE = phrase("CustomResourceDefinition {name}: {what}")
 
 
 def custom_objects(manifests: Sequence[Manifest]) -> tuple[dict[int, Manifest], Sequence[str]]:
@@ -47,6 +49,11 @@ def custom_objects(manifests: Sequence[Manifest]) -> tuple[dict[int, Manifest], 
         found[place] = new
         places[_key(new)] = place
     notes = [
+        _NOT_DONE.say(name=str(_key(one)[2]), what=what)
+        for one in definitions.values()
+        for what in not_done(one)
+    ]
+    notes += [
         _REFUSED.say(count=grouped(count), kind=kind, name=reasons[kind][0], why=reasons[kind][1])
         for kind, count in refused.items()
     ]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from engine.api_server.custom.checking import schema_errors
+from engine.api_server.custom.rules import rule_errors
 from engine.api_server.custom.status import with_status, with_usual_names
 from engine.api_server.store.store import ObjectStore
 from engine.api_server.validation.report import aggregate
@@ -115,16 +116,23 @@ class CustomScenario:
         return self._known.get((group_of(manifest), str(manifest.get("kind"))))
 
 
-def stored_form(definition: CustomDefinition, manifest: Manifest) -> Manifest:
-    """An object in the stored version, pruned and with its defaults. Raises Invalid."""
-    new, errors = formed(definition, manifest)
+def stored_form(
+    definition: CustomDefinition, manifest: Manifest, old: Manifest | None = None
+) -> Manifest:
+    """An object in the stored version, pruned and with its defaults, in place of *old* if any.
+
+    Raises Invalid.
+    """
+    new, errors = formed(definition, manifest, old)
     if errors:
         name = section(manifest, "metadata").get("name")
         raise Invalid(f'{definition.stored_kind} "{name}" is invalid: {aggregate(errors)}')
     return new
 
 
-def formed(definition: CustomDefinition, manifest: Manifest) -> tuple[Manifest, list[str]]:
+def formed(
+    definition: CustomDefinition, manifest: Manifest, old: Manifest | None = None
+) -> tuple[Manifest, list[str]]:
     """An object in the stored version, pruned and with its defaults, and what is wrong with it."""
     version = definition.stored
     metadata = section(manifest, "metadata")
@@ -136,4 +144,5 @@ def formed(definition: CustomDefinition, manifest: Manifest) -> tuple[Manifest, 
     if version.schema:
         unknown: list[Path] = unknown_fields(version.schema, new)
         new = with_schema_defaults(version.schema, without(new, unknown))
-    return new, schema_errors(version, new)
+    errors = schema_errors(version, new)
+    return new, [*errors, *rule_errors(version, new, old, errors)]

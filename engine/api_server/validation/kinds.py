@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.api_server.validation.automatic.autoscalers import autoscaler
 from engine.api_server.validation.automatic.cron_jobs import cron_job
-from engine.api_server.validation.custom_definitions import custom_definition
+from engine.api_server.validation.custom.definitions import custom_definition
 from engine.api_server.validation.devices import (
     allocated_device,
     device_selectors,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from engine.api_server.validation.custom_definitions import definition_update
+from engine.api_server.validation.custom.definitions import definition_update
 from engine.api_server.validation.report import field_error
 from engine.api_server.validation.workloads import DEFAULTS_SELECTOR
 from engine.objects.custom.definition import DEFINITION

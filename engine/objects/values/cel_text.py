@@ -121,14 +121,14 @@ def _compile_fault(expression: str) -> str | None:
         program = called(cel.compile, expression)
     except CEL_ERRORS as error:
         return f"compilation failed: {error}"
-    known = _KNOWN_NAMES | _variables_of_comprehensions(expression)
+    known = _KNOWN_NAMES | variables_of_comprehensions(expression)
     unknown = [name for name in sorted(program.variables()) if name not in known]
     if unknown:
         return f"compilation failed: undeclared reference to '{unknown[0]}' (in container '')"
     return None
 
 
-def _variables_of_comprehensions(expression: str) -> frozenset[str]:
+def variables_of_comprehensions(expression: str) -> frozenset[str]:
     """The names that comprehensions give to the elements of what they go through."""
     tokens = tokens_of(expression)
     return frozenset(
@@ -161,10 +161,13 @@ def without_bind(expression: str) -> str:
     raise ExpressionError("what cel.bind stands for is too long")
 
 
-def most_steps(expression: str) -> int:
-    """How many steps one evaluation takes at most, by a coarse estimate; at most a billion."""
+def most_steps(expression: str, most: int = _DEVICE_VALUES) -> int:
+    """How many steps one evaluation takes at most, by a coarse estimate; at most a billion.
+
+    *most* is how many elements a value has that the expression is given.
+    """
     tokens = tokens_of(expression)
-    elements = most_elements(tokens)
+    elements = most_elements(tokens, most)
     steps = 0
     times = [1]
     opens_body: str | None = None
@@ -181,23 +184,25 @@ def most_steps(expression: str) -> int:
     return steps
 
 
-def most_elements(tokens: Sequence[Token]) -> int:
+def most_elements(tokens: Sequence[Token], most: int = _DEVICE_VALUES) -> int:
     """How many elements, or characters, a value of the expression may have.
 
-    A text that is added to itself in a comprehension doubles each time; what takes the place of a part
-    of a text may make every character that long.
+    A text that is added to itself in a `map` doubles each time, as its result may be the list of
+    another; what takes the place of a part of a text may make every character that long.
     """
     words = [token.text for token in tokens if token.kind == "word"]
     longest = max((len(token.text) for token in tokens if token.kind == "text"), default=0)
-    elements = _DEVICE_VALUES + sum(token.text == "," for token in tokens)
+    elements = most + sum(token.text == "," for token in tokens)
     if "split" in words:
         elements += longest
     for word in words:
         if word in ("replace", "join") and elements < _TOO_MANY:
-            elements *= _DEVICE_VALUES + longest
-    if not _COMPREHENSIONS.isdisjoint(words):
-        additions = sum(token.text == "+" for token in tokens)
+            elements *= most + longest
+    additions = sum(token.text == "+" for token in tokens)
+    if "map" in words:
         elements <<= min(additions, 40)
+    elif not _COMPREHENSIONS.isdisjoint(words):
+        elements *= 1 + additions
     return min(elements, _TOO_MANY)
 
 

@@ -7,8 +7,10 @@ import orjson
 from django.conf import settings
 from starlette.requests import Request
 
+from engine.api_server.validation.custom.definitions import not_done
 from engine.api_server.validation.manifests import data_key_problems
 from engine.api_server.validation.report import Report
+from engine.objects.custom.definition import DEFINITION
 from engine.objects.documents import DocumentError, Limits, read_documents
 from engine.objects.openapi.fields import without
 from kscope.runs.errors import ApplicationError
@@ -143,6 +145,12 @@ def warns(request: Request) -> bool:
 def warn(request: Request, problems: list[str]) -> None:
     """Have the answer to *request* name *problems*."""
     request.state.problems = problems
+
+
+def warn_of_definition(request: Request, resource: Resource, manifest: Mapping[str, Any]) -> None:
+    """Have the answer say what a run does not do of what a CustomResourceDefinition asks for."""
+    if resource.kind == DEFINITION:
+        warn(request, [*problems_of(request), *not_done(manifest)])
 
 
 def problems_of(request: Request) -> list[str]:

@@ -42,7 +42,15 @@ from kube.server.objects.secrets import (
 )
 from kube.server.writes import engine_line
 from kube.server.writes.applying import check_writer, configuration_of, is_forced, with_managers
-from kube.server.writes.bodies import body_of, is_strict, object_of, patch_of, warn, warns
+from kube.server.writes.bodies import (
+    body_of,
+    is_strict,
+    object_of,
+    patch_of,
+    warn,
+    warn_of_definition,
+    warns,
+)
 from kube.server.writes.creating import Creator, check_custom, check_event
 from kube.server.writes.placing import check_place, placed, version_in
 from kube.server.writes.run_objects import Promise, RunObjects
@@ -198,6 +206,7 @@ class Changer:
             )
             sealing: Sealing | None = None
             whole = patching.merge_patched(old, patch)
+            warn_of_definition(self.objects.request, target.resource, whole)
             if is_secret(target.resource):
                 patch, sealing = _kept_of_secret(target, found.manifest, old, whole, patch)
             if not patch or self.objects.is_tried:
@@ -297,7 +306,7 @@ def _check_tried(target: Target, old: Manifest, new: Manifest) -> None:
     It has the same rules, and also looks at what is not asked when nothing is to be written.
     """
     if target.resource.custom is not None:
-        check_custom(target.resource, target.name, new)
+        check_custom(target.resource, target.name, new, old)
         return
     report = Report()
     check_stored(new, (), report)

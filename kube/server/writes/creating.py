@@ -25,7 +25,7 @@ from kube.server.objects.secrets import (
     with_token,
 )
 from kube.server.writes.applying import check_writer
-from kube.server.writes.bodies import body_of, object_of, part_of
+from kube.server.writes.bodies import body_of, object_of, part_of, warn_of_definition
 from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.placing import placed
 from kube.server.writes.run_objects import Promise, RunObjects
@@ -89,6 +89,7 @@ class Creator:
         )
         if is_looked_up and await self.objects.find(named, named.name) is not None:
             raise already_exists(resource, named.name)
+        warn_of_definition(self.objects.request, resource, manifest)
         if self.objects.is_tried:
             check_custom(resource, named.name, manifest)
             return answered(self.objects.tried(resource, manifest), 201, self.objects.warnings())
@@ -181,10 +182,15 @@ def _name(resource: Resource, metadata: Manifest) -> None:
         raise bad_request(f"metadata.name is no name: {metadata['name']!r}")
 
 
-def check_custom(resource: Resource, name: str, manifest: Manifest) -> None:
-    """Raises ApiError for an object of a custom kind that the engine would refuse by its schema."""
+def check_custom(
+    resource: Resource, name: str, manifest: Manifest, old: Manifest | None = None
+) -> None:
+    """Raises ApiError for an object of a custom kind that the engine would refuse by its schema.
+
+    *old* is the object that it is to replace.
+    """
     if resource.custom is not None:
-        _, errors = formed(resource.custom.definition, manifest)
+        _, errors = formed(resource.custom.definition, manifest, old)
         if errors:
             raise invalid(resource, name, map(cause_of, errors))
 

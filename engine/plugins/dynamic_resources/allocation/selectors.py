@@ -12,23 +12,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from engine.objects.values.cel_text import CEL_ERRORS, called, expression_fault, without_bind
-from engine.plugins.dynamic_resources.allocation.cel_functions import FUNCTIONS, quantity, semver
-from engine.plugins.dynamic_resources.allocation.cel_rewriting import (
+from engine.objects.cel.errors import worded
+from engine.objects.cel.functions import FUNCTIONS, quantity, semver
+from engine.objects.cel.rewriting import (
     with_absorbed_errors,
     with_checked_negations,
 )
+from engine.objects.values.cel_text import CEL_ERRORS, called, expression_fault, without_bind
 from engine.plugins.dynamic_resources.allocation.devices import Attribute, Capacity, Device, Version
 
 if TYPE_CHECKING:
     import cel
 
-# What the library says of a function that fails, ours or its own.
-_IN_FUNCTION = re.compile(
-    r"Function '\w+' error: (?:Python function call failed: (\w+): )?(.*?)"
-    r"\. Check function arguments and their types\.$",
-    re.DOTALL,
-)
 _WORD = re.compile(r"\w+")
 # An expression with one of these may look at the names of attributes, not only at their values.
 _LOOKS_AT_NAMES = frozenset(("in", "exists", "exists_one", "all", "filter", "map", "has", "size"))
@@ -156,7 +151,7 @@ class Selector:
             except CEL_ERRORS as error:
                 result = self._absorbed()
                 if result is None:
-                    raise SelectorError("runtime", _worded(error)) from None
+                    raise SelectorError("runtime", worded(error)) from None
             if isinstance(result, bool):
                 return result
             problem = f"CEL result of type {type(result).__name__} could not be converted to bool"
@@ -183,29 +178,6 @@ class Selector:
             return None if written is None else called(cel.compile, written)
         except CEL_ERRORS:
             return None
-
-
-def _worded(error: BaseException) -> str:
-    """The error in the words of upstream's library. Upstream: cel-go common/types/err.go."""
-    text = str(error)
-    if isinstance(error, ZeroDivisionError):
-        return "modulus by zero" if text.startswith("modulo") else "division by zero"
-    if isinstance(error, OverflowError):
-        return _overflow(text)
-    in_function = _IN_FUNCTION.match(text)
-    if in_function is not None:
-        of_type, text = in_function[1] or "", in_function[2]
-        if of_type in ("TypeError", "AttributeError"):
-            return "no such overload"
-    return "no such overload" if text.startswith("No such overload") else text
-
-
-def _overflow(text: str) -> str:
-    if "Timestamp" in text:
-        return "timestamp overflow"
-    if "Duration" in text:
-        return "duration overflow"
-    return "unsigned integer overflow" if "unsigned" in text else "integer overflow"
 
 
 def failing_parts(expression: str, device: Device) -> list[str]:

@@ -274,3 +274,48 @@ def created(run: Run, api_version: str, kind: str, namespace: str = "a") -> str:
     metadata = {"name": "one", **({"namespace": namespace} if namespace else {})}
     manifest = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
     return command_prepare(run=run, body={"verb": "create", "manifest": manifest})["object"]
+
+
+async def test_rules_of_a_schema_hold_for_each_write(kube: Kube) -> None:
+    found = (await kube.get(f"{DEFINITIONS}/widgets.example.com")).json
+    schema = found["spec"]["versions"][1]["schema"]["openAPIV3Schema"]
+    rule = {"rule": "self.size >= oldSelf.size", "message": "size only grows"}
+    schema["properties"]["spec"]["x-kubernetes-validations"] = [rule]
+    assert (await kube.ask("PUT", f"{DEFINITIONS}/widgets.example.com", found)).status == 200
+    assert (await kube.ask("POST", WIDGETS, widget())).status == 201
+    less = {"spec": {"size": 2}}
+    for query in ("", "?dryRun=All"):
+        refused = await kube.ask("PATCH", f"{WIDGETS}/one{query}", less, content_type=MERGE)
+        assert refused.status == 422
+        wanted = 'Widget.example.com "one" is invalid: spec: Invalid value: size only grows'
+        assert refused.json["message"] == wanted
+        assert refused.json["details"]["causes"] == [
+            {
+                "reason": "FieldValueInvalid",
+                "message": "Invalid value: size only grows",
+                "field": "spec",
+            }
+        ]
+
+
+async def test_definition_with_a_webhook_is_warned_of(kube: Kube) -> None:
+    made = definition("Gadget", "gadgets")
+    made["spec"]["conversion"] = {
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": {"url": "https://a.b"}, "conversionReviewVersions": ["v1"]},
+    }
+    answer = await kube.ask("POST", DEFINITIONS, made)
+    assert answer.status == 201
+    assert "kscope calls no webhook" in answer.headers["warning"]
+    made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-validations"] = [
+        {"rule": "self.other == 1"}
+    ]
+    made["metadata"]["name"], made["spec"]["names"] = (
+        "things.example.com",
+        {"plural": "things", "kind": "Thing"},
+    )
+    refused = await kube.ask("POST", DEFINITIONS, made)
+    assert refused.status == 422
+    assert (
+        "compilation failed: ERROR: <input>:1:5: undefined field 'other'" in refused.json["message"]
+    )

@@ -23,7 +23,7 @@ from engine.objects.values.cel_text import (
     tokens_of,
 )
 
-# The function of cel_functions that looks at the result of a negation.
+# The function of `functions` that looks at the result of a negation.
 CHECKED: Final = "checked_negation"
 # The name of a list while its elements are looked at one by one; no user's is likely to be this.
 _ELEMENTS: Final = "elements__"
@@ -66,7 +66,7 @@ def with_absorbed_errors(expression: str) -> str | None:
             (variable, condition), end = arguments_of(tokens, place + 2)
         except (ExpressionError, ValueError):
             return None
-        first = _begin_of_operand(tokens, place - 2)
+        first = begin_of_operand(tokens, place - 2)
         receiver = text_between(expression, tokens[first : place - 1])
         name, body = variable[0].text, text_between(expression, condition)
         if most * (len(body) + len(receiver)) > _LONGEST:
@@ -110,19 +110,19 @@ def _ends_operand(token: Token) -> bool:
 def _end_of_operand(tokens: Sequence[Token], place: int) -> int:
     """The last token of the operand that begins at *place*, with its fields, calls and indexes."""
     if tokens[place].text in OPENING:
-        place = _closing(tokens, place)
+        place = closing(tokens, place)
     while place + 1 < len(tokens):
         following = tokens[place + 1].text
         if following == "." and place + 2 < len(tokens):
             place += 2
         elif following in ("(", "["):
-            place = _closing(tokens, place + 1)
+            place = closing(tokens, place + 1)
         else:
             break
     return place
 
 
-def _begin_of_operand(tokens: Sequence[Token], place: int) -> int:
+def begin_of_operand(tokens: Sequence[Token], place: int) -> int:
     """The first token of the operand that ends at *place*."""
     while place > 0:
         if tokens[place].text in CLOSING:
@@ -137,7 +137,7 @@ def _begin_of_operand(tokens: Sequence[Token], place: int) -> int:
     return place
 
 
-def _closing(tokens: Sequence[Token], place: int) -> int:
+def closing(tokens: Sequence[Token], place: int) -> int:
     depth = 0
     for at in range(place, len(tokens)):
         depth += (tokens[at].text in OPENING) - (tokens[at].text in CLOSING)

@@ -1,7 +1,7 @@
 """What a CustomResourceDefinition has to be.
 
 Upstream: apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go and
-pkg/apiserver/schema/validation.go, without the rules of CEL and of webhooks.
+pkg/apiserver/schema/validation.go. Rules of CEL are checked by `rules`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
+from engine.api_server.validation.custom.rules import (
+    expression_faults,
+    form_faults,
+    lacking_functions,
+)
 from engine.api_server.validation.report import Report, invalid_value, unsupported
 from engine.api_server.validation.rules import subdomain_problems
 from engine.objects.custom.definition import ESTABLISHED, condition_of
-from engine.objects.documents import Path
+from engine.objects.documents import Path, show_path
 from engine.objects.manifest_parts import items, section
 from engine.objects.values.patterns import pattern_fault
 
@@ -55,10 +60,54 @@ def custom_definition(value: Any, path: Path, report: Report) -> None:
             report.add(("spec", "names", name), None, "is missing", "Required value")
     _check_names(names, report)
     _check_versions(items(spec, "versions"), report)
-    strategy = section(spec, "conversion").get("strategy") or "None"
+    _check_conversion(section(spec, "conversion"), report)
+
+
+def _check_conversion(conversion: Manifest, report: Report) -> None:
+    """Upstream: validateCustomResourceConversion(). Of webhooks `not_done` tells."""
+    path: Path = ("spec", "conversion")
+    strategy = conversion.get("strategy") or "None"
     if strategy not in _STRATEGIES:
         answer = unsupported(strategy, _STRATEGIES)
-        report.add(("spec", "conversion", "strategy"), strategy, answer, answer)
+        report.add((*path, "strategy"), strategy, answer, answer)
+    if strategy == "Webhook":
+        _check_webhook(section(conversion, "webhook"), report)
+        return
+    for name in ("webhook", "conversionReviewVersions"):
+        if conversion.get(name):
+            why = "Forbidden: should not be set when strategy is not set to Webhook"
+            report.add((*path, name), conversion[name], why, why)
+
+
+def _check_webhook(webhook: Manifest, report: Report) -> None:
+    path: Path = ("spec", "conversion", "webhook")
+    client = section(webhook, "clientConfig")
+    if not client:
+        why = "Required value: required when strategy is set to Webhook"
+        report.add((*path, "clientConfig"), None, why, why)
+    elif bool(client.get("url")) == bool(client.get("service")):
+        why = "Required value: exactly one of url or service is required"
+        report.add((*path, "clientConfig"), None, why, why)
+    if not webhook.get("conversionReviewVersions"):
+        report.add((*path, "conversionReviewVersions"), None, "is missing", "Required value")
+
+
+def not_done(definition: Manifest) -> list[str]:
+    """What a run does not do of what a right definition asks for, as warnings to its author."""
+    spec, found = section(definition, "spec"), list[str]()
+    if section(spec, "conversion").get("strategy") == "Webhook":
+        found.append(
+            "spec.conversion.strategy: kscope calls no webhook: objects are not converted, and "
+            "each version shows the fields that its own schema has"
+        )
+    for place, one in enumerate(items(spec, "versions")):
+        schema = section(one, "schema", "openAPIV3Schema")
+        where: Path = ("spec", "versions", place, "schema", "openAPIV3Schema")
+        for path, names in lacking_functions(schema, where):
+            found.append(
+                f"{show_path(path)}: kscope never evaluates this rule: it has no {', '.join(names)}"
+            )
+    return found
 
 
 def _check_name(value: Manifest, wanted: str, report: Report) -> None:
@@ -104,9 +153,12 @@ def _check_versions(versions: list[dict[str, Any]], report: Report) -> None:
             report.add(where, None, "is missing", "Required value")
             continue
         _check_root(cast("Manifest", schema), where, report)
-        for found, wrong in _structural(cast("Manifest", schema), where):
-            report.add(found, None, wrong, wrong)
-        for found, wrong in _value_faults(cast("Manifest", schema), where):
+        faults = [
+            *_structural(cast("Manifest", schema), where),
+            *_value_faults(cast("Manifest", schema), where),
+        ]
+        # What is said of an expression helps nobody as long as its schema is wrong.
+        for found, wrong in faults or expression_faults(cast("Manifest", schema), where):
             report.add(found, None, wrong, wrong)
 
 
@@ -161,6 +213,7 @@ def _structural(schema: Manifest, path: Path) -> Iterator[tuple[Path, str]]:
 
 def _value_faults(schema: Manifest, path: Path) -> Iterator[tuple[Path, str]]:
     """Upstream: validateValueValidation(). It finds a wrong factor by the first object."""
+    yield from form_faults(schema, path)
     pattern, factor = schema.get("pattern"), schema.get("multipleOf")
     if isinstance(pattern, str) and (fault := pattern_fault(pattern)):
         why = f"must be a valid regular expression, but isn't: {fault}"

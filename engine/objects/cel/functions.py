@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from engine.objects.cel.rewriting import CHECKED
 from engine.objects.values.quantity import QuantityError, parse
-from engine.plugins.dynamic_resources.allocation.cel_rewriting import CHECKED
 
 _QUANTITY: Final = "quantity:"
 _VERSION: Final = "semver:"
