@@ -15,6 +15,7 @@ from engine.cluster.commands import Command as EngineCommand
 from engine.input import scenario as sim_scenario
 from engine.input.budget import MOST, Budget
 from engine.input.cleaning import clean_command
+from engine.input.header.command_marks import with_command_marks
 from engine.input.header.external import EXTERNAL_CONTROLLERS
 from engine.input.load_result import LoadedLesson, LoadResult
 from engine.input.scenario import duration_of, parse_duration
@@ -25,6 +26,7 @@ from engine.objects.custom.definition import group_of, kind_in_group
 from engine.objects.kinds import NAMESPACED, entity_id
 from engine.objects.openapi.definitions import NEWEST
 from engine.objects.openapi.names import place_of
+from engine.objects.scripts.reading import ignored, read_scripts
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from engine.versions.registry import DEFAULT, VERSIONS
 from engine.versions.shown.choices import proposed_version, version_choices
@@ -705,7 +707,7 @@ def _wake(run_id: int) -> None:
 
 def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
     """Hand a command to the run's engine. Raises ApplicationError when it is not valid."""
-    command = Command(run=run, **command_prepare(run=run, body=body))
+    command = Command(run=run, **command_prepare(run=run, body=_marked(run, body)))
     command.save(force_insert=True)
     transaction.on_commit(lambda: _wake_for_command(run.pk))
     return command
@@ -716,10 +718,21 @@ def commands_submit(*, run: Run, bodies: Sequence[dict[str, Any]]) -> list[Comma
 
     Raises ApplicationError when one is not valid; then none is handed over.
     """
-    commands = [Command(run=run, **command_prepare(run=run, body=body)) for body in bodies]
+    commands = [
+        Command(run=run, **command_prepare(run=run, body=_marked(run, body))) for body in bodies
+    ]
     Command.objects.bulk_create(commands)
     transaction.on_commit(lambda: _wake_for_command(run.pk))
     return commands
+
+
+def _marked(run: Run, body: dict[str, Any]) -> dict[str, Any]:
+    """A command with marks at commands of containers that the scenario scripts."""
+    given = {name: body[name] for name in ("manifest", "patch") if name in body}
+    if not given:
+        return body
+    scripts = read_scripts(run.scenario.header.get("containers"), (), ignored)
+    return {**body, **with_command_marks(given, scripts)}
 
 
 class CommandColumns(TypedDict):

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from engine.objects.objects import Manifest
-from engine.objects.scripts.matching import COMMANDS_ANNOTATION, marks_text
+from engine.objects.scripts.matching import COMMANDS_ANNOTATION, marks_text, read_marks
 from engine.objects.scripts.script import Script
 
 _CONTAINERS = ("initContainers", "containers")
@@ -18,7 +18,8 @@ _CONTAINERS = ("initContainers", "containers")
 def with_command_marks(raw: Any, scripts: Sequence[Script]) -> Any:
     """*raw*, a manifest or a part of one, with marks at each pod and template whose commands match.
 
-    Where nothing matches it is the same object.
+    A container that brings no command keeps the mark that it has: it was there before, and its
+    command was dropped. Where no entry names a command it is the same object.
     """
     if not any(script.command for script in scripts):
         return raw
@@ -29,17 +30,26 @@ def with_command_marks(raw: Any, scripts: Sequence[Script]) -> Any:
     parts = cast("Manifest", raw)
     marked = {name: with_command_marks(part, scripts) for name, part in parts.items()}
     spec = parts.get("spec")
-    marks = dict(_marks(cast("Manifest", spec), scripts)) if isinstance(spec, dict) else {}
-    if marks:
-        metadata: Manifest = marked.get("metadata") or {}
-        annotations: Manifest = dict(metadata.get("annotations") or {})
-        annotations[COMMANDS_ANNOTATION] = marks_text(marks)
-        marked["metadata"] = {**metadata, "annotations": annotations}
+    found = dict(_marks(cast("Manifest", spec), scripts)) if isinstance(spec, dict) else {}
+    if found:
+        metadata: Any = marked.get("metadata") or {}
+        annotations: Any = (
+            (metadata.get("annotations") or {}) if isinstance(metadata, dict) else None
+        )
+        if isinstance(annotations, dict):
+            given = cast("Manifest", annotations)
+            before = read_marks(str(given.get(COMMANDS_ANNOTATION) or ""))
+            marks = {name: each for name, each in {**before, **found}.items() if each}
+            kept = {name: text for name, text in given.items() if name != COMMANDS_ANNOTATION}
+            if marks:
+                kept[COMMANDS_ANNOTATION] = marks_text(marks)
+            if kept != given:
+                marked["metadata"] = {**cast("Manifest", metadata), "annotations": kept}
     return marked
 
 
 def _marks(spec: Manifest, scripts: Sequence[Script]) -> Iterator[tuple[str, list[int]]]:
-    """The containers that *spec* directly holds, and the entries that their commands match."""
+    """The containers that *spec* directly holds with a command, and the entries that it matches."""
     for field in _CONTAINERS:
         listed = spec.get(field)
         for each in cast("list[Any]", listed) if isinstance(listed, list) else ():
@@ -47,13 +57,15 @@ def _marks(spec: Manifest, scripts: Sequence[Script]) -> Iterator[tuple[str, lis
                 continue
             container = cast("Manifest", each)
             words = " ".join(map(str, [*_words(container, "command"), *_words(container, "args")]))
-            found = [
-                script.number
-                for script in scripts
-                if script.command and words and fnmatchcase(words, script.command)
-            ]
-            if found:
-                yield str(container.get("name") or ""), found
+            if words:
+                yield (
+                    str(container.get("name") or ""),
+                    [
+                        script.number
+                        for script in scripts
+                        if script.command and fnmatchcase(words, script.command)
+                    ],
+                )
 
 
 def _words(container: Manifest, field: str) -> list[Any]:

@@ -80,12 +80,20 @@ def marks_text(marks: Mapping[str, Sequence[int]]) -> str:
     return ";".join(f"{name}={','.join(map(str, found))}" for name, found in marks.items())
 
 
+def read_marks(text: str) -> dict[str, list[int]]:
+    """The entries by container of such an annotation."""
+    marks: dict[str, list[int]] = {}
+    for mark in text.split(";"):
+        name, equals, numbers = mark.partition("=")
+        if equals:
+            found = [int(number) for number in numbers.split(",") if number.isdecimal()]
+            marks.setdefault(name, found)
+    return marks
+
+
 def _marks_of(pod: Pod, container: Manifest) -> list[int]:
-    for mark in pod.annotations.get(COMMANDS_ANNOTATION, "").split(";"):
-        name, _, numbers = mark.partition("=")
-        if name == container.get("name"):
-            return [int(number) for number in numbers.split(",") if number.isdecimal()]
-    return []
+    marks = read_marks(pod.annotations.get(COMMANDS_ANNOTATION, ""))
+    return marks.get(str(container.get("name") or ""), [])
 
 
 def _is_about_pod(script: Script, pod: Pod) -> bool:

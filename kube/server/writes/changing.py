@@ -5,7 +5,7 @@ merge patch that names the version it was made from. If the object has been writ
 is done again with the newer version, as an API server does, unless the client named a version.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -18,8 +18,10 @@ from engine.api_server.admission.permissions import custom_permission, permissio
 from engine.api_server.validation.manifests import check_stored
 from engine.api_server.validation.report import Report
 from engine.input.cleaning import without_nulls, without_values
+from engine.input.header.command_marks import with_command_marks
 from engine.objects.objects import Manifest
 from engine.objects.openapi.fields import without
+from engine.objects.scripts.script import Script
 from kscope.runs.hidden_values import reads_values
 from kube import patching
 from kube.addresses import Target
@@ -102,7 +104,10 @@ class Changer:
         if kind == "strategic" and resource.custom is not None:
             raise unsupported_media_type(patches_of(resource))
         if kind == "apply" and resource.kind != "Event":
-            return await self._apply(target, patch)
+            is_custom = resource.custom is not None
+            return await self._apply(
+                target, patch if is_custom else await self.objects.marked(patch)
+            )
 
         def patched(old: Manifest) -> Manifest:
             match kind:
@@ -201,8 +206,9 @@ class Changer:
             if version and version != old["metadata"]["resourceVersion"]:
                 raise conflict(target.resource, target.name, MODIFIED)
             sizes = [old, await self.objects.request.body()]
+            scripts = await self.objects.engine.scripts()
             patch = await self.objects.computed(
-                sizes, self._patch_of, target, old, change, is_apply
+                sizes, self._patch_of, target, old, change, scripts, is_apply
             )
             sealing: Sealing | None = None
             whole = patching.merge_patched(old, patch)
@@ -238,9 +244,18 @@ class Changer:
     def _warnings(self, target: Target) -> dict[str, str]:
         return {} if target.subresource == "scale" else self.objects.warnings()
 
-    def _patch_of(self, target: Target, old: Manifest, change: Change, is_apply: bool) -> Manifest:
+    def _patch_of(
+        self,
+        target: Target,
+        old: Manifest,
+        change: Change,
+        scripts: Sequence[Script],
+        is_apply: bool,
+    ) -> Manifest:
         """The merge patch that *change* comes to. Raises ApiError where it makes no object."""
         new = change(old)
+        if target.resource.custom is None:
+            new = with_command_marks(new, scripts)
         if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
             raise bad_request("the patch leaves no object")
         check_place(new, target)

@@ -74,6 +74,8 @@ class Creator:
         """Create the object *manifest*, which has its name and its managed fields."""
         resource = named.resource
         custom = resource.custom.definition if resource.custom else None
+        if custom is None:
+            manifest = await self.objects.marked(manifest)
         manifest = strategy.prepare_for_create(manifest, custom_permission(OBJECT, custom))
         if custom is not None and custom.is_terminating:
             raise method_not_allowed(

@@ -15,12 +15,14 @@ from typing import Any
 import psycopg
 
 from engine.objects.objects import Manifest
+from engine.objects.scripts.script import Script
 from kscope.runs.capacity import requests_at_once
 from kscope.runs.errors import ApplicationError
 from kscope.runs.nudges import Outcome, outcomes_of
 from kscope.runs.served.commands import RunFailed, check_alive, outcomes_answered
 from kscope.runs.served.links import SnapshotLinks
 from kscope.runs.served.runs import Run
+from kscope.runs.served.scripts import scripts_of_run
 from kscope.runs.services import CommandColumns, command_prepare
 from kscope.runs.stream.follower import Follower, Followers
 from kscope.runs.stream.stream_room import HeadNews
@@ -83,6 +85,13 @@ class EngineLine(Follower):
         self._unsent: list[_Waiting] = []
         self._sent: dict[int, Future[Outcome]] = {}
         self._sending: Task[None] | None = None
+        self._scripts: tuple[Script, ...] | None = None
+
+    async def scripts(self) -> tuple[Script, ...]:
+        """What containers of the run do, by its scenario, which no run changes."""
+        if self._scripts is None:
+            self._scripts = await scripts_of_run(self.run_id)
+        return self._scripts
 
     async def carry_out(
         self,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from starlette.requests import Request
 from starlette.responses import Response
 
+from engine.input.header.command_marks import with_command_marks
 from engine.kernel.units import SECOND, timestamp
 from engine.objects.objects import Manifest
 from kscope.runs.nudges import Outcome
@@ -244,6 +245,10 @@ class RunObjects:
     async def computed(self, size_of: Any, function: Callable[..., Any], *given: Any) -> Any:
         """What *function* makes of *given*, in a thread where *size_of* is large."""
         return await computed(self.request, size_of, function, *given)
+
+    async def marked(self, given: Any) -> Any:
+        """What a client has written, with marks at commands that the run's scenario scripts."""
+        return with_command_marks(given, await self.engine.scripts())
 
     def fields(self, target: Target) -> ObjectFields:
         """The managed fields of the object at *target*, for this request."""

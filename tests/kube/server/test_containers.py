@@ -1,5 +1,6 @@
 """Logs and exec of containers that follow a script."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +11,9 @@ from asgiref.sync import sync_to_async
 from kscope.runs import services
 from kscope.runs.drive import runner
 from kscope.runs.models import Run
-from tests.kube.server.client import Kube
+from tests.kube.server.client import JSON, STRATEGIC, Kube
 from tests.waiting import HANG_SECONDS
+from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -218,3 +220,96 @@ async def test_spdy_is_refused_in_words_of_upstream(scripted: Kube) -> None:
     assert (plain.status, plain.json["message"]) == (400, "Upgrade request required")
     other = await scripted.ask("POST", f"{POD.replace('web', 'plain')}/exec?command=ls", **upgrade)
     assert other.json["message"] == "simulated containers run no processes"
+
+
+BY_COMMAND = """
+apiVersion: kscope.dev/v1
+kind: Scenario
+metadata: {name: by-command}
+spec:
+  duration: 60s
+  containers:
+    - {command: "sh -c exit 3", runs: [{exit: 3}]}
+    - {command: "sleep *", runs: [{for: 5s}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "4", memory: 8Gi, pods: "20"}}
+"""
+
+
+@pytest.fixture
+def commanded(transactional_db: Any, runs_here: None) -> Run:
+    """A run whose scenario knows containers by their commands."""
+    from engine.input.loader import load_files
+
+    result = load_files([("scripted.yaml", BY_COMMAND.encode())])
+    scenario = services.scenario_store(name="by-command", result=result)
+    return services.run_create(scenario=scenario, play=True, speed="max")
+
+
+def ending(command: str, image: str = "busybox") -> dict[str, Any]:
+    """A pod that a client creates."""
+    container = {"name": "main", "image": image, "command": command.split(" ", 2)}
+    spec = {"containers": [container], "restartPolicy": "Never"}
+    return {"metadata": {"name": "web", "namespace": "default"}, "spec": spec}
+
+
+async def test_what_clients_create_follows_its_command(
+    kube_of: Callable[..., Kube], commanded: Run
+) -> None:
+    kube = kube_of(commanded)
+    with driving(commanded):
+        made = await kube.ask("POST", POD.removesuffix("/web"), ending("sh -c exit 3"))
+        assert made.json["metadata"]["annotations"] == {"kscope.dev/commands": "main=0"}
+        assert "command" not in made.json["spec"]["containers"][0]
+        while (found := (await kube.get(POD)).json)["status"]["phase"] != "Failed":
+            await asyncio.sleep(0.05)
+    [status] = found["status"]["containerStatuses"]
+    assert status["state"]["terminated"]["exitCode"] == 3
+
+
+@pytest.mark.parametrize("way", ["PUT", "PATCH", "apply"])
+async def test_a_changed_command_changes_its_mark(
+    way: str, kube_of: Callable[..., Kube], commanded: Run
+) -> None:
+    kube, path = kube_of(commanded), "/apis/apps/v1/namespaces/default/deployments/web"
+    labels = {"app": "web"}
+
+    def deployment(command: str) -> dict[str, Any]:
+        spec = ending(command)["spec"]
+        template = {"metadata": {"labels": labels}, "spec": {**spec, "restartPolicy": "Always"}}
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
+        }
+
+    async def mark_after(command: str) -> str | None:
+        if way == "apply":
+            answer = await kube.ask(
+                "PATCH",
+                f"{path}?fieldManager=test",
+                deployment(command),
+                content_type="application/apply-patch+yaml",
+            )
+        else:
+            answer = await kube.ask(
+                way,
+                path,
+                deployment(command),
+                content_type=STRATEGIC if way == "PATCH" else JSON,
+            )
+        assert answer.status in (200, 201), answer.json
+        template = answer.json["spec"]["template"]["metadata"]
+        return template.get("annotations", {}).get("kscope.dev/commands")
+
+    with driving(commanded):
+        if way != "apply":
+            made = await kube.ask("POST", path.removesuffix("/web"), deployment("sleep 1"))
+            assert made.status == 201
+        assert await mark_after("sleep 9") == "main=1"
+        assert await mark_after("sh -c exit 3") == "main=0"
+        assert await mark_after("serve --port 80") is None
