@@ -1,0 +1,25 @@
+"""Why conformance specs do not pass, in a sentence for each kind of them."""
+
+import re
+from typing import Final
+
+from tests.kube.upstream.suite import Spec
+
+UNKNOWN: Final = "not explained yet"
+# Patterns of the files or names of specs, and why those do not pass; the first that is found counts.
+_REASONS: Final = (
+    (
+        r"AdmissionWebhook|ValidatingAdmissionPolicy|MutatingAdmissionPolicy",
+        "a run calls no webhook and evaluates no admission policy.",
+    ),
+    (r"Aggregator", "a run calls no other API server."),
+    (r"conversion_webhook", "a run calls no webhook, also not one that converts."),
+)
+
+
+def reason_for(spec: Spec) -> str:
+    """Why *spec* does not pass."""
+    for pattern, reason in _REASONS:
+        if re.search(pattern, f"{spec.file} {spec.name}"):
+            return reason
+    return UNKNOWN

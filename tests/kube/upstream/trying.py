@@ -1,0 +1,48 @@
+"""Tries specs of the suite, each on a cluster of its own."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from pathlib import Path
+
+from kube.clusters import cluster
+from tests.kube.upstream.page import FAILS, PASSES, SCRIPTED
+from tests.kube.upstream.suite import Outcome, Spec, Suite
+
+_FOLDER = Path(__file__).parent
+_NODES = (_FOLDER / "cluster.yaml").read_text()
+_SCRIPT = (_FOLDER / "containers.yaml").read_text()
+
+
+def tried(suite: Suite, spec: Spec, seconds: int, *, is_scripted: bool) -> Outcome:
+    """What comes of *spec* on a run at 1x; with *is_scripted* one whose containers have a script."""
+    running = cluster(f"{_SCRIPT}\n---\n{_NODES}" if is_scripted else _NODES)
+    with running as kubeconfig:
+        # Furniture, and nodes that are ready.
+        running.advance(5)
+        running.play(1)
+        return suite.run(spec, kubeconfig, seconds)
+
+
+def told_of(suite: Suite, seconds: int, before: str, spec: Spec) -> tuple[str, Outcome]:
+    """What the page is to say of *spec*, of which it has said *before*."""
+    if before != SCRIPTED:
+        outcome = tried(suite, spec, seconds, is_scripted=False)
+        if outcome.passed:
+            return PASSES, outcome
+    outcome = tried(suite, spec, seconds, is_scripted=True)
+    return (SCRIPTED if outcome.passed else FAILS), outcome
+
+
+def try_all(
+    suite: Suite, specs: Sequence[Spec], before: dict[Spec, str], seconds: int, workers: int
+) -> Iterator[tuple[Spec, str, Outcome]]:
+    """Try them in so many processes, each with servers of its own; in the order in which they end."""
+    with ProcessPoolExecutor(workers) as pool:
+        going = {
+            pool.submit(partial(told_of, suite, seconds), before.get(one, ""), one): one
+            for one in specs
+        }
+        for done in as_completed(going):
+            told, outcome = done.result()
+            yield going[done], told, outcome
