@@ -45,7 +45,7 @@ def test_a_frame_of_another_instant_is_found(fresh_page: Page) -> None:
     fresh_page.wait_for_function("seq => window.walk.rests(seq)", arg=run.head)
     fresh_page.evaluate("for (const frame of window.walk.frames) frame.seq = 2")
     history, board_page = History(fresh_page.request, run), Place("board", "")
-    found = list(walker.wrong_frames(history, board_page, (2, run.head), {run.head}))
+    found = list(walker.wrong_frames(history, board_page, {run.head}))
     assert {(each.kind, each.selector) for each in found} >= {
         ("instant", "#seq"),
         ("later", "main"),
@@ -60,8 +60,23 @@ def test_faults_may_name_what_comes_later(fresh_page: Page) -> None:
     assert "claim/shop/orders" in newest
     injected = fresh_page.request.get(f"/api/v1/runs/{run.id}/events/?kind=FaultInjected").json()
     seq = injected["items"][0]["seq"]
-    assert "orders" in history.later_names(seq - 1, (seq - 1, run.head))
-    assert "orders" not in history.later_names(seq, (seq, run.head))
+    assert "orders" in history.later_names(seq - 1)
+    assert "orders" not in history.later_names(seq)
+
+
+def test_what_is_made_again_was_known_before(fresh_page: Page) -> None:
+    demo = "A clone that is refused"
+    run = play(fresh_page.request, demo, demos(fresh_page.request)[demo])
+    history = History(fresh_page.request, run)
+    made = [
+        each["seq"]
+        for each in history.events()
+        if (each["kind"], each["object"]) == ("PodCreated", "pod/default/reader")
+    ]
+    assert len(made) == 2
+    assert "pod/default/reader" not in history.state(made[1] - 1)[1]
+    assert "reader" not in history.later_names(made[1] - 1)
+    assert "reader" in history.later_names(made[0] - 1)
 
 
 CUT = '<p style="width: 60px; overflow: hidden; white-space: nowrap" {}>a long enough name</p>'

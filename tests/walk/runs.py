@@ -42,19 +42,25 @@ def play(api: APIRequestContext, demo: str, scenario: int) -> Walked:
 
 
 class History:
-    """The states of a run at the events that the walk visits; each is read once."""
+    """The events of a run, and its states at those that the walk visits; each is read once."""
 
     def __init__(self, api: APIRequestContext, run: Walked) -> None:
         self.api = api
         self.run = run
         self.state = cache(self._read)
         self.later_names = cache(self._later_names)
+        self.events = cache(self._read_events)
         self._faults = cache(self._read_faults)
 
     def _read(self, seq: int) -> tuple[int, State]:
         """(virtual time in nanoseconds, entities) at event *seq*."""
         answer = self.api.get(f"/api/v1/runs/{self.run.id}/state/?seq={seq}").json()
         return answer["at"], answer["state"]
+
+    def _read_events(self) -> list[dict[str, Any]]:
+        """All events of the run, the first first."""
+        answer = self.api.get(f"/api/v1/runs/{self.run.id}/events/export/?format=ndjson&order=asc")
+        return [json.loads(line) for line in answer.text().splitlines()]
 
     def _read_faults(self, seq: int) -> str:
         """What was asked of the faults that were injected up to event *seq*, which pages list.
@@ -72,15 +78,22 @@ class History:
         dice.shuffle(found)
         return tuple(found)
 
-    def _later_names(self, seq: int, seqs: tuple[int, ...]) -> list[str]:
-        """Names that event *seq* does not know, of what exists at later ones of the events *seqs*."""
+    def _later_names(self, seq: int) -> list[str]:
+        """Names of pods, claims, volumes and nodes that nothing up to event *seq* speaks of.
+
+        A page may tell of what was deleted, and is made again later.
+        """
         _, now = self.state(seq)
-        said = json.dumps(now) + self._faults(seq)
+        past = [each for each in self.events() if each["seq"] <= seq]
+        said = "\n".join([json.dumps(now), self._faults(seq), *map(json.dumps, past)])
         later = {
-            key.rpartition("/")[2]
-            for other in seqs
-            if other > seq
-            for key in self.state(other)[1]
-            if key not in now and key.partition("/")[0] in ("pod", "claim", "volume", "node")
+            name_of(each["object"])
+            for each in self.events()[len(past) :]
+            if each["object"].partition("/")[0] in ("pod", "claim", "volume", "node")
         }
         return sorted(name for name in later if name not in said)
+
+
+def name_of(key: str) -> str:
+    """The last part of the id of an object: "web-3" of "pod/shop/web-3"."""
+    return key.rpartition("/")[2]

@@ -109,6 +109,7 @@ def places_of(history: History, seqs: tuple[int, ...], dice: random.Random) -> l
         Place("connect", "connect/", moves=False),
         Place("configuration", "configuration/", moves=False),
         Place("edit", "edit/", moves=False),
+        Place("agreement", "agreement/", moves=False),
         Place("compare", f"compare/?with={history.run.id}", moves=False),
     ]
     for kind in ("pod", "node"):
@@ -119,7 +120,9 @@ def places_of(history: History, seqs: tuple[int, ...], dice: random.Random) -> l
             found.append(Place("volumes", f"volumes/?{kind}={key.partition('/')[2]}", key))
             found.append(Place("manifest", f"objects/{key}/", key))
     if history.run.as_brought:
-        found += [Place(name, f"{name}/", moves=False) for name in ("first-look", "triage")]
+        found += [
+            Place(name, f"{name}/", moves=False) for name in ("first-look", "triage", "start-again")
+        ]
     return found
 
 
@@ -190,7 +193,7 @@ class Walker:
         for seq in seqs:
             self._go(history, place, seq, shown)
             self.report.visits += 1
-            for found in self.wrong_frames(history, place, seqs, {seq, shown}):
+            for found in self.wrong_frames(history, place, {seq, shown}):
                 self.report.findings.append(found)
             # The other widths show the same instants: in the long run each meets each.
             widths = list(WIDTHS) if shown is None else [dice.choice(list(WIDTHS))]
@@ -214,7 +217,7 @@ class Walker:
         self.page.wait_for_function(_RESTS, arg=seq)
 
     def wrong_frames(
-        self, history: History, place: Place, seqs: tuple[int, ...], allowed: set[int | None]
+        self, history: History, place: Place, allowed: set[int | None]
     ) -> Iterator[Finding]:
         """What painted frames say that is not so at the event that they name."""
         frames: list[dict[str, Any]] = self.page.evaluate("window.walk.frames")
@@ -224,7 +227,7 @@ class Walker:
             wrong = [
                 *self._wrong_instant(history, place, each, allowed),
                 *self._wrong_facts(history, place, each),
-                *_later(each["text"], place, history.later_names(seq, seqs)),
+                *_later(each["text"], place, history.later_names(seq)),
             ]
             for kind, selector, text in wrong:
                 yield self._finding(kind, place, history.run.demo, seq, selector, text)

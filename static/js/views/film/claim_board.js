@@ -99,6 +99,7 @@ export function ClaimPods({player}) {
       ${pods.map((key) => {
         const pod = model.entities.get(`pod/${key}`);
         const health = pod ? podHealth(`pod/${key}`, pod, model) : null;
-        return html`<div key=${key} class="fm-vol">${health ? html`<${Mark} name=${health.mark} family=${health.family} />` : html`<span></span>`}<span class="cut"><${PodLink} session=${session} podKey=${key} /></span><span class="mute cut">${health?.words ?? gettext("not there yet")}</span><span class="val">${pod && html`<${FilmLink} session=${session} pod=${`pod/${key}`} />`}</span></div>`;
+        const words = health?.words ?? gettext("not there yet");
+        return html`<div key=${key} class="fm-vol">${health ? html`<${Mark} name=${health.mark} family=${health.family} />` : html`<span></span>`}<span class="cut"><${PodLink} session=${session} podKey=${key} /></span><span class="mute cut" title=${words}>${words}</span><span class="val">${pod && html`<${FilmLink} session=${session} pod=${`pod/${key}`} />`}</span></div>`;
       })}</section></aside>`;
 }

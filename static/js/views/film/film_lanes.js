@@ -127,5 +127,5 @@ function Victim({model, id}) {
     : pod.deleting === undefined
       ? gettext("chosen")
       : gettext("{time} left", {time: duration(Math.max(0, pod.deleting - model.at))});
-  return html`<div class="fm-vol" title=${health?.detail}><${Mark} name=${pod ? "victim" : "expired"} family=${pod ? "stuck" : "held"} /><span class="cut"><${Name} namespace=${namespace} name=${name} /></span><span class="mute cut">${pod?.node ?? ""}</span><span class="val num">${words}</span></div>`;
+  return html`<div class="fm-vol" title=${health?.detail}><${Mark} name=${pod ? "victim" : "expired"} family=${pod ? "stuck" : "held"} /><span class="cut"><${Name} namespace=${namespace} name=${name} /></span><span class="mute cut" title=${pod?.node}>${pod?.node ?? ""}</span><span class="val num">${words}</span></div>`;
 }

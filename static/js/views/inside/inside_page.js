@@ -97,7 +97,7 @@ function Spine({inside, steps, place}) {
     ${(leftOut > 0 || from > 0) && html`<p class="who micro mute">${earlierWords(leftOut, from)}</p>`}
     <ol class="spine">${bandsOf(steps).map(
       ({key, title, node, steps: own}) => html`
-      <li key=${`${key}${own[0].place}`} class="band"><span>${title}</span><span class="cut">${own[0].place > place ? "" : node}</span></li>
+      <li key=${`${key}${own[0].place}`} class="band"><span>${title}</span><span class="cut" title=${own[0].place > place ? undefined : node}>${own[0].place > place ? "" : node}</span></li>
       ${own.map(({step, place: each}) => html`<${Stop} key=${step.id} inside=${inside} step=${step} place=${each} shown=${place} />`)}`,
     )}</ol>`;
 }

@@ -131,5 +131,5 @@ export function KubeletMemory({step}) {
       <div><dt>hasAddedPods</dt><dd><b>${String(tick.has_added_pods)}</b></dd></div>
       <div><dt>loopSleepDuration</dt><dd><b>${gettext("100 ms")}</b></dd></div></dl>
     <h4>${gettext("Node status")}</h4><dl class="memory"><div><dt>volumesInUse</dt><dd><b>${count(tick.in_use)}</b></dd></div></dl>
-    ${tick.ended.some(({retry_at: retry}) => retry !== null) && html`<h4>${gettext("Next try")}</h4><dl class="memory">${tick.ended.filter(({retry_at: retry}) => retry !== null).map((end, place) => html`<div key=${place}><dt class="cut">${end.operation}</dt><dd><b>${timeText(end.retry_at ?? 0)}</b></dd></div>`)}</dl>`}`;
+    ${tick.ended.some(({retry_at: retry}) => retry !== null) && html`<h4>${gettext("Next try")}</h4><dl class="memory">${tick.ended.filter(({retry_at: retry}) => retry !== null).map((end, place) => html`<div key=${place}><dt class="cut" title=${end.operation}>${end.operation}</dt><dd><b>${timeText(end.retry_at ?? 0)}</b></dd></div>`)}</dl>`}`;
 }

@@ -28,7 +28,7 @@ function SceneHead({reader, session}) {
   const lesson = reader.lesson.value;
   const run = session?.run.value;
   return html`
-    <div class="scenehead"><b class="cut">${lesson.scenario}</b>
+    <div class="scenehead"><b class="cut" title=${lesson.scenario}>${lesson.scenario}</b>
       ${run && html`<span class="micro mute">${gettext("{profile}, seed {seed}", {profile: run.profile, seed: run.seed})}</span>`}
       ${session && lesson.moments !== null && html`<a class="small" href=${session.href("board")}>${gettext("Open this instant on the board")}</a> <${PictureButton} />`}</div>
     ${lesson.problems?.length > 0 && html`<div class="past-banner long" role="status"><b>${gettext("This lesson was written for another version.")}</b><details><summary>${gettext("What its run does not show")}</summary><ul>${lesson.problems.map((each) => html`<li key=${each}>${each}</li>`)}</ul></details></div>`}`;
@@ -57,7 +57,7 @@ function EventLine({reader, session, model, version}) {
     <div class="evline"><button type="button" class="btn icon plain" aria-label=${gettext("One event back")} title=${gettext("One event back")} onClick=${() => session.playhead.stepBack()}>‹</button>
       <button type="button" class="btn icon plain" aria-label=${gettext("One event on")} title=${gettext("One event on")} disabled=${!session.playhead.past.value} onClick=${() => session.playhead.stepEvent()}>›</button>
       <span class="num">${timeText(model.at)}</span><span class="num mute">#${count(model.seq)}</span>
-      <span class="cut" title=${event ? `${event.object} ${eventText(event)}` : undefined}>${event && html`<span class="mute">${author(event.component)}</span> <b>${event.kind}</b> ${parseId(event.object).name} <span class="mute">${eventText(event)}</span>`}</span></div>
+      <span class="cut" title=${event ? `${author(event.component)} ${event.kind} ${event.object} ${eventText(event)}` : undefined}>${event && html`<span class="mute">${author(event.component)}</span> <b>${event.kind}</b> ${parseId(event.object).name} <span class="mute">${eventText(event)}</span>`}</span></div>
     <${Attribute} reader=${reader} model=${model} version=${version} />`;
 }
 

@@ -218,7 +218,10 @@ function Moves({session, paths}) {
 }
 
 function Named({id, object}) {
-  if (id.includes("#")) return html`<span class="cut">${nameOf(id, object)}</span>`;
+  if (id.includes("#")) {
+    const name = nameOf(id, object);
+    return html`<span class="cut" title=${name}>${name}</span>`;
+  }
   const {namespace, name} = parseId(id);
   return html`<${Name} namespace=${namespace} name=${name} />`;
 }

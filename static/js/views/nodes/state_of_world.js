@@ -74,10 +74,11 @@ function Pods({session, keys}) {
 }
 
 function More({found}) {
-  return found > 0 && html`<span class="mute"> ${gettext("and {found} more", {found})}</span>`;
+  const words = gettext("and {found} more", {found});
+  return found > 0 && html`<span class="mute" title=${words}> ${words}</span>`;
 }
 
 function Stated({state: [mark, family, words], children}) {
   if (!mark) return html`<span class="mute">${words}</span>`;
-  return html`<span class="state"><${Mark} name=${mark} family=${family} />${words}${children}</span>`;
+  return html`<span class="state" title=${words}><${Mark} name=${mark} family=${family} />${words}${children}</span>`;
 }

@@ -130,8 +130,9 @@ function Histories({result}) {
 }
 
 function History({run, axis, counts, parted}) {
+  const words = gettext("{profile}, seed {seed}", {profile: run.profile, seed: run.seed});
   return html`
-    <div class="history"><span class="cut"><a href=${pageHref(run.id, "board", {seq: run.at < run.head_at ? run.seq : null})}>#${run.id}</a> <span class="mute">${gettext("{profile}, seed {seed}", {profile: run.profile, seed: run.seed})}</span></span>
+    <div class="history"><span class="cut" title=${listText([`#${run.id}`, words])}><a href=${pageHref(run.id, "board", {seq: run.at < run.head_at ? run.seq : null})}>#${run.id}</a> <span class="mute">${words}</span></span>
       <div class="lane"><svg class="hist" viewBox="0 0 600 20" preserveAspectRatio="none" aria-hidden="true">
         ${barsOn({to: axis.to, counts}).map(
           ({x, width, height, start}) => html`<rect key=${start} class=${start <= run.at ? "past" : "ahead"}

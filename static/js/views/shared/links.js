@@ -1,5 +1,5 @@
 import {html} from "../../lib/html.js";
-import {gettext} from "../../lib/words.js";
+import {gettext, labelled} from "../../lib/words.js";
 import {parseId} from "../../model/shared/format.js";
 import {Name} from "./mark.js";
 
@@ -76,7 +76,10 @@ export function NodeLink({session, name, children}) {
 /** "shop/web-3" with a link to the pod's page; of a deleted pod only the uid is known. */
 export function PodLink({session, podKey}) {
   const {namespace, name} = parseId(`pod/${podKey}`);
-  if (!namespace) return html`<span class="mute" title=${podKey}>${gettext("a deleted pod")}</span>`;
+  if (!namespace) {
+    const words = gettext("a deleted pod");
+    return html`<span class="mute" title=${labelled(words, podKey)}>${words}</span>`;
+  }
   return html`<a class="named" title=${gettext("Open pod {podKey}", {podKey})} href=${podHref(session, podKey)}><${Name} namespace=${namespace} name=${name} untitled /></a>`;
 }
 

@@ -143,7 +143,7 @@ function Chain({session, row, span, selected, pick, claim, volume, storageClass,
 /** The pod that uses a claim; of several, see userOf. */
 function User({session, id, health, users}) {
   if (users === 0)
-    return html`<span class="cellbox empty"><span class="cut">${gettext("no pod uses it")}</span></span>`;
+    return html`<span class="cellbox empty" title=${gettext("no pod uses it")}><span class="cut">${gettext("no pod uses it")}</span></span>`;
   const {namespace, name} = parseId(id);
   const {mark, family, detail} = health;
   const label = listText(
