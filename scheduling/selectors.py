@@ -99,7 +99,7 @@ def attempt_evidence(attempt: SchedulingAttempt) -> dict[str, Any]:
         found = _evidence_made_again(run, attempt, start)
         if found is not None:
             return found
-    raise ApplicationError(gettext("The attempt could not be made again."), status=409)
+    raise ApplicationError(gettext("The attempt could not be computed again."), status=409)
 
 
 def _evidence_made_again(run: Run, attempt: SchedulingAttempt, start: int) -> dict[str, Any] | None:

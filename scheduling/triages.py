@@ -54,7 +54,7 @@ def triage_parts_by_id(run_id: int) -> Iterator[dict[str, Any]]:
     if not run.scenario.as_brought:
         raise ApplicationError(
             gettext(
-                "This run began with a scenario that has steps. A triage is of a cluster as it "
+                "This run began with a scenario that has steps. A triage looks at a cluster as it "
                 "stands."
             ),
             status=409,

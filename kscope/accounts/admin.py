@@ -18,10 +18,10 @@ from kscope.words.labels import label_fields, label_model
 label_fields(
     Account,
     role=gettext_lazy("role"),
-    max_uploads=gettext_lazy("most uploads"),
-    max_upload_bytes=gettext_lazy("most bytes of uploads"),
-    max_runs=gettext_lazy("most runs"),
-    max_playing=gettext_lazy("most runs that play"),
+    max_uploads=gettext_lazy("uploads at most"),
+    max_upload_bytes=gettext_lazy("bytes of uploads at most"),
+    max_runs=gettext_lazy("runs at most"),
+    max_playing=gettext_lazy("playing runs at most"),
     language=gettext_lazy("language"),
 )
 label_model(Identity, gettext_lazy("identity"), gettext_lazy("identities"))
@@ -56,7 +56,7 @@ class AccountInline(admin.StackedInline):
     verbose_name_plural = gettext_lazy("role and quotas")
     readonly_fields = ("used",)
 
-    @admin.display(description=gettext_lazy("used of the quotas"))
+    @admin.display(description=gettext_lazy("quotas used"))
     def used(self, account: Account) -> str:
         """What counts, how much of it is used, and the limit."""
         if account.user_id is None:

@@ -195,15 +195,15 @@ def scenario_delete(*, scenario: Scenario) -> None:
     number = scenario.runs.count()
     if number:
         words = ngettext(
-            "{number} run is made of it; delete it first.",
-            "{number} runs are made of it; delete them first.",
+            "{number} run was made from it; delete it first.",
+            "{number} runs were made from it; delete them first.",
             number,
         )
         raise ApplicationError(words.format(number=number), status=409)
     try:
         scenario.delete()
     except ProtectedError as used:
-        raise ApplicationError(gettext("A run was made of it just now."), status=409) from used
+        raise ApplicationError(gettext("A run was made from it just now."), status=409) from used
 
 
 def owned_share(*, thing: Run | Scenario, visibility: str) -> None:

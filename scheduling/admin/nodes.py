@@ -54,7 +54,7 @@ class NodeForm(ManifestForm):
     allocatable = MappingField(
         required=False,
         label=gettext_lazy("Allocatable"),
-        help_text=gettext_lazy("What of it pods may request."),
+        help_text=gettext_lazy("What pods may request of the capacity."),
     )
 
     def shown(self, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ _FORCE_DELETE: Final = of_verb(
     {"verb": "delete", "grace_seconds": 0},
     question=gettext_lazy(
         "Each of these is deleted without a grace period, whatever its kubelet does: its containers "
-        "may run on."
+        "may keep running."
     ),
 )
 
@@ -65,12 +65,12 @@ class PodForm(ManifestForm):
     tolerations = ItemsField(
         required=False,
         label=gettext_lazy("Tolerations"),
-        help_text=gettext_lazy("Some can be added; none can be taken away."),
+        help_text=gettext_lazy("Tolerations can be added, but not removed."),
     )
     scheduling_gates = ItemsField(
         required=False,
         label=gettext_lazy("Scheduling gates"),
-        help_text=gettext_lazy("They hold a pod back until the last one is taken away."),
+        help_text=gettext_lazy("They hold a pod back until the last one is removed."),
     )
 
 

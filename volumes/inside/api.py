@@ -53,7 +53,7 @@ class InsideVolumesView(EngineView):
         if sum(bool(name) for name in asked.values()) != 1:
             raise ApplicationError(
                 gettext(
-                    "Say what about: one of ?claim=NAMESPACE/NAME, ?pod=NAMESPACE/NAME and "
+                    "Say what to look at: one of ?claim=NAMESPACE/NAME, ?pod=NAMESPACE/NAME and "
                     "?node=NAME."
                 )
             )

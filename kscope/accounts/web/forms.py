@@ -27,5 +27,5 @@ class TokenForm(forms.Form):
         """The name must be new among the tokens of the account."""
         name: str = self.cleaned_data["name"].strip()
         if Token.objects.filter(user=self.user, name=name).exists():
-            raise forms.ValidationError(gettext("You have a token of this name already."))
+            raise forms.ValidationError(gettext("You already have a token of this name."))
         return name

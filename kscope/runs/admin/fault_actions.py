@@ -87,14 +87,14 @@ def _calls(where: Mapping[str, str]) -> tuple[FaultAction, ...]:
 
 
 _PRESENCE: Final = {
-    "missing": gettext_lazy("Let a {kind} be missing"),
-    "present": gettext_lazy("Let a {kind} be there again"),
+    "missing": gettext_lazy("Take away a {kind}"),
+    "present": gettext_lazy("Bring back a {kind}"),
 }
 _KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount")
 NODE_FAULTS: Final = (
     FaultAction("stop_kubelet", gettext_lazy("Stop the kubelet"), verb="stop_kubelet"),
     FaultAction("die", gettext_lazy("Turn the power off"), {"die": "{name}"}),
-    FaultAction("revive", gettext_lazy("Let it return: power and kubelet"), {"revive": "{name}"}),
+    FaultAction("revive", gettext_lazy("Bring it back: power and kubelet"), {"revive": "{name}"}),
     FaultAction(
         "unregister",
         gettext_lazy("Unregister a driver there"),
@@ -107,7 +107,7 @@ NODE_FAULTS: Final = (
         {"register": "{asked}", "node": "{name}"},
         asks=gettext_lazy("driver"),
     ),
-    FaultAction("full", gettext_lazy("Provision nothing for it any more"), {"full": "{name}"}),
+    FaultAction("full", gettext_lazy("Stop provisioning for it"), {"full": "{name}"}),
     *_calls({"node": "{name}"}),
 )
 POD_FAULTS: Final = (

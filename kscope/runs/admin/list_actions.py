@@ -74,7 +74,7 @@ DELETE: Final = of_verb(
     "delete",
     gettext_lazy("Delete"),
     question=gettext_lazy(
-        "The engine is given a command to delete each of these. Finalizers and grace periods apply "
+        "The engine gets a command to delete each of these. Finalizers and grace periods apply "
         "as in a cluster."
     ),
 )

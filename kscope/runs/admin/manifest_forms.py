@@ -31,7 +31,7 @@ class ManifestForm(forms.Form):
     version = forms.CharField(widget=forms.HiddenInput, required=False)
     manifest = ManifestField(
         help_text=gettext_lazy(
-            "The object as the simulated API server holds it. The engine decides what it takes."
+            "The object as the simulated API server holds it. The engine decides what it accepts."
         ),
     )
 

@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from kscope.runs import services
 from kscope.runs.admin.links import (
@@ -25,9 +25,11 @@ def _what_goes(run: Run, forks: int) -> str:
     """What is deleted with a run, and how many forks of it stay."""
     words = gettext("{run} with {events} events and all else it recorded")
     if forks:
-        words = gettext(
-            "{run} with {events} events and all else it recorded; {forks} fork(s) of it keep their "
-            "own history"
+        words = ngettext(
+            "{run} with {events} events and all else it recorded; its fork keeps its own history",
+            "{run} with {events} events and all else it recorded; its {forks} forks keep their own "
+            "history",
+            forks,
         )
     return words.format(run=run, events=f"{run.head_seq:,}", forks=forks)
 

@@ -24,7 +24,7 @@ const NO_MATCHING = gettext("To match volumes and claims takes an engine, which 
 const NO_PATH = gettext(
   "This file holds what the pods that waited longest waited for until its end. To follow another pod, or until another event, takes an engine: open the run in kscope.",
 );
-const HAS_STEPS = gettext("This run began with a scenario that has steps. A triage is of a cluster as it stands.");
+const HAS_STEPS = gettext("This run began with a scenario that has steps. A triage looks at a cluster as it stands.");
 const NO_LOOKS = gettext("The triage was left out of this file, with the answers why.");
 const NOT_TRIED = gettext(
   "No changes were tried for this file: its cluster is large. To try them takes an engine: open the run in kscope.",

@@ -25,7 +25,7 @@ export function TopBar({run, heading, tab}) {
       <span class="opt">${gettext("seed {seed}", {seed: html`<b>${String(run.seed)}</b>`})}</span></div>
     <nav class="tabs" aria-label=${gettext("Run")}>${tabsOf(run).map(
       ([key, words]) =>
-        html`<a key=${key} data-page=${key} href=${pageHref(run.id, key)} aria-current=${key === tab ? "page" : undefined}>${words}${key === "triage" && html` <span class="tcount num" title=${gettext("Causes that hold something")} hidden=${!run.stuck}>${run.stuck || ""}</span>`}</a>`,
+        html`<a key=${key} data-page=${key} href=${pageHref(run.id, key)} aria-current=${key === tab ? "page" : undefined}>${words}${key === "triage" && html` <span class="tcount num" title=${gettext("Causes that hold something up")} hidden=${!run.stuck}>${run.stuck || ""}</span>`}</a>`,
     )}</nav>
     <div class="end"><span class="conn" id="connection" role="status" data-state="open"><i></i><span>${gettext("Recorded")}</span></span>
       <${About} run=${run} heading=${heading} />

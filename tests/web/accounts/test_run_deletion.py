@@ -96,7 +96,7 @@ def test_the_admin_asks_before_it_deletes(admin_client: Client, driven: Run) -> 
     path = f"/admin/runs/run/{driven.pk}/delete/"
     question = admin_client.get(path).content.decode()
     assert f"with {driven.head_seq:,} events" in question
-    assert "1 fork(s) of it keep their own history" in question
+    assert "its fork keeps its own history" in question
     assert rows_of(driven.pk)
     admin_client.post(path, {"post": "yes"})
     assert "runs_run" not in rows_of(driven.pk)

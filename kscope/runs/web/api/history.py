@@ -85,7 +85,7 @@ class RunState(RestView):
         """The event that `seq` or `to` names. Raises ApplicationError where they differ."""
         seq, to = self.asked["seq"], self.asked["to"]
         if None not in (seq, to) and seq != to:
-            raise ApplicationError(gettext("Give seq or to: they name the same event."))
+            raise ApplicationError(gettext("Give either seq or to: they name the same event."))
         return to if seq is None else seq
 
 

@@ -20,7 +20,7 @@ class WholeNumber(serializers.IntegerField):
         """See rest_framework. Raises ValidationError."""
         text = str(data)
         if not (text.isascii() and text.isdigit()) or len(text) > 18:
-            words = gettext("{value} is no whole number, not below 0")
+            words = gettext("{value} is not a whole number of at least 0")
             raise serializers.ValidationError(words.format(value=repr(text)))
         number, least, most = int(text), self.min_value, self.max_value
         if (least is not None and number < least) or (most is not None and number > most):

@@ -84,7 +84,7 @@ def export_answer(run: Run, wanted: Wanted, at: int | None) -> ExportAnswer:
         known = ", ".join(FORMATS)
         raise ApplicationError(words.format(format=repr(wanted.format), known=known))
     if form.of_pod and not wanted.pod:
-        raise ApplicationError(gettext("A diagram is of one pod: name it as pod=NAMESPACE/NAME."))
+        raise ApplicationError(gettext("A diagram shows one pod: name it as pod=NAMESPACE/NAME."))
     seq = run_seq_at(run, at=at) if wanted.seq is None and at is not None else wanted.seq
     if seq is not None:
         check_seq(run, seq)

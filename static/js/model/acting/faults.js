@@ -65,8 +65,8 @@ export function faultCommand(form, values) {
         command: null,
         problem:
           type === "integer"
-            ? gettext("{name} is “{text}”, which is no whole number", {name, text})
-            : gettext("{name} is “{text}”, which is no number", {name, text}),
+            ? gettext("{name} is “{text}”, which is not a whole number", {name, text})
+            : gettext("{name} is “{text}”, which is not a number", {name, text}),
       };
     }
     patch[name] = value;

@@ -43,7 +43,7 @@ function nodeFailures(name, node) {
         {text: gettext("Stop its kubelet"), body: {verb: "stop_kubelet", object}},
         {text: gettext("Turn its power off"), body: fault({die: name})},
       ]
-    : [{text: gettext("Let it return: power and kubelet"), body: fault({revive: name})}];
+    : [{text: gettext("Bring it back: power and kubelet"), body: fault({revive: name})}];
   const driver = {name: "driver", label: gettext("Driver"), type: "text", value: ""};
   return [
     ...power,
@@ -57,7 +57,7 @@ function nodeFailures(name, node) {
       body: fault({register: "", node: name}),
       asks: {...driver, name: "register"},
     },
-    {text: gettext("Provision nothing for it any more"), body: fault({full: name})},
+    {text: gettext("Stop provisioning for it"), body: fault({full: name})},
     ...Object.entries(CALLS).map(([call, [, text]]) => repeated(call, gettextOf(text, {}), {node: name})),
   ];
 }
@@ -66,8 +66,8 @@ function podFailures(id, pod) {
   const {namespace} = parseId(id);
   const named = Object.entries(KIND_NAMES).flatMap(([kind, label]) =>
     [
-      ["missing", gettext("Let a {kind} be missing", {kind: label})],
-      ["present", gettext("Let a {kind} be there again", {kind: label})],
+      ["missing", gettext("Take away a {kind}", {kind: label})],
+      ["present", gettext("Bring back a {kind}", {kind: label})],
     ].map(([name, text]) => ({
       text,
       body: fault({[name]: ""}),

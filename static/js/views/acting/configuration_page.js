@@ -12,7 +12,7 @@ export function ConfigurationPage({session, given}) {
   return html`
     <${RunPage} session=${session}>
       <main class="page configuration">
-        <div class="pagehead"><h1>${gettext("Configuration")}</h1><span class="small mute">${gettext("what decides in this run, from its beginning on")}</span></div>
+        <div class="pagehead"><h1>${gettext("Configuration")}</h1><span class="small mute">${gettext("what decides in this run, from its beginning")}</span></div>
         <${Facts} session=${session} given=${given} />
         ${given.in_force.schedulers.map((one, place) => html`<${Scheduler} key=${place} scheduler=${one} />`)}
         <${Gates} gates=${given.in_force.gates} profile=${session.run.value.profile} />
@@ -24,7 +24,7 @@ export function ConfigurationPage({session, given}) {
 const SOURCES = {
   run: gettext("of this run"),
   scenario: gettext("of the scenario"),
-  "": gettext("none: as the version comes"),
+  "": gettext("none: the version’s defaults"),
 };
 
 function Facts({session, given}) {
@@ -35,7 +35,7 @@ function Facts({session, given}) {
       <dt>${gettext("Kubernetes version")}</dt><dd>${profile} <a class="small" href="/versions/">${gettext("What differs between the versions")}</a></dd>
       <dt>${gettext("Scheduler's configuration")}</dt><dd>${source}</dd>
       <dt>${gettext("Seed")}</dt><dd class="num">${seed}</dd>
-      <dt>${gettext("Of equally good nodes")}</dt><dd>${tieBreak === "name" ? gettext("the first by name") : gettext("one at random, drawn from the seed")}</dd>
+      <dt>${gettext("Among equally good nodes")}</dt><dd>${tieBreak === "name" ? gettext("the first by name") : gettext("one at random, drawn from the seed")}</dd>
       <dt>${gettext("Speed")}</dt><dd>${given.speeds.find(([value]) => value === String(speed))?.[1] ?? speed}</dd>
     </dl>`;
 }
@@ -63,7 +63,7 @@ function Scheduler({scheduler}) {
       <div class="scroll-x" tabindex="0" role="region" aria-label=${gettext("Plugins of {name}", {name: profile.name})}><table class="tbl points">
         <thead><tr><th scope="col">${gettext("Extension point")}</th><th scope="col">${gettext("Plugins, in order")}</th></tr></thead>
         <tbody>${profile.points.map((point) => html`<${Point} key=${point.point} point=${point} />`)}</tbody></table></div>
-      <p class="small mute">${gettext("Marked is what is not as {version} comes.", {version: scheduler.version})}</p>
+      <p class="small mute">${gettext("What differs from the defaults of {version} is marked.", {version: scheduler.version})}</p>
     </section>`,
   );
 }
@@ -143,7 +143,7 @@ function InFork({session, given}) {
           <label class="input">${gettext("Seed")}<input name="seed" defaultValue=${String(run.seed)} inputmode="numeric" pattern="-?[0-9]+" required autocomplete="off" /></label>
           <label class="input">${gettext("Speed")}<select name="speed">${given.speeds.map(([value, text]) => html`<option key=${value} value=${value} selected=${value === String(run.speed)}>${text}</option>`)}</select></label>
           <label class="input">${gettext("Feature gates")}<input name="feature_gates" defaultValue=${given.gates_text} placeholder="Gate=true,Other=false" autocomplete="off" /></label></div>
-        <p class="small soft">${gettext("With another version, gates, configuration or seed the scenario and the commands are replayed from the beginning, up to the same time.")}</p>
+        <p class="small soft">${gettext("With another version, gates, configuration or seed, the scenario and the commands are replayed from the beginning, up to the same time.")}</p>
         ${
           isFixed
             ? html`<p class="small soft">${gettext("The scenario says how each of its schedulers is configured; that cannot be changed here.")}</p>`

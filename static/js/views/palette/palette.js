@@ -31,11 +31,11 @@ export function Palette({offered, onClose}) {
     setPlace(0);
   };
   return html`
-    <dialog class="dialog palette" ref=${dialog} aria-label=${gettext("Go to, or do")} onClose=${onClose}>
+    <dialog class="dialog palette" ref=${dialog} aria-label=${gettext("Go somewhere, or do something")} onClose=${onClose}>
       <input class="pick" type="search" role="combobox" aria-label=${gettext("Page, object, event number or command")} aria-expanded="true"
         aria-controls=${LIST} aria-activedescendant=${entries[chosen] && `${LIST}-${chosen}`} placeholder=${gettext("Page, object, event number or command")}
         autocomplete="off" spellcheck=${false} value=${query} onInput=${write} onKeyDown=${move} />
-      <ul id=${LIST} role="listbox" aria-label=${gettext("What there is")}>
+      <ul id=${LIST} role="listbox" aria-label=${gettext("What matches")}>
         ${entries.map(
           (
             entry,

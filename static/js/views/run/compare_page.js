@@ -110,7 +110,7 @@ function Jumps({session, comparison, result}) {
   const {divergence, decision, a, b} = result;
   if (a.id === b.id) return null;
   return html`
-    <p class="does">${decision && html`<button class="btn primary" aria-keyshortcuts="f" onClick=${() => comparison.toFirst()}>${gettext("Show the parting")}</button>`}
+    <p class="does">${decision && html`<button class="btn primary" aria-keyshortcuts="f" onClick=${() => comparison.toFirst()}>${gettext("Show the first decision that differs")}</button>`}
       ${result.partings.length > 0 && html`<button class="btn" aria-keyshortcuts="n" onClick=${() => comparison.toNext()}>${gettext("Next difference")}</button>`}
       ${divergence && html`<button class="btn" onClick=${() => session.playhead.seek({seq: divergence.seq}, {isJump: true})}>${gettext("Jump to the first difference")}</button>`}
       ${divergence && html`<a class="btn" href=${pageHref(b.id, "board", {seq: divergence.seq})}>${gettext("Show it in #{id}", {id: b.id})}</a>`}

@@ -24,7 +24,7 @@ export function FaultDialog({session, id = "", close}) {
   return html`
     <${ActDialog} session=${session} title=${gettext("Inject a fault")} order=${gettext("fault {chosen}", {chosen})} shows=${id} close=${close}
       commands=${command && [command]} problem=${problem}>
-      ${forms?.length === 0 && html`<p class="small" role="alert">${gettext("The faults could not be read, or none can name {id}.", {id})}</p>`}
+      ${forms?.length === 0 && html`<p class="small" role="alert">${gettext("The faults could not be read, or none of them concerns {id}.", {id})}</p>`}
       <label class="input">${gettext("Fault")}<select value=${chosen} onChange=${(event) => pick(event.target.value)}>
         <option value="">${gettext("Choose…")}</option>
         ${forms?.map(({kind}) => html`<option key=${kind} value=${kind}>${kind}</option>`)}</select></label>

@@ -48,7 +48,7 @@ function ImportedBanner({session}) {
   const {parted_seq: seq, mine, theirs} = imported;
   return html`
     <div class="past-banner long parted" role="status"><${Mark} name="gated" family="held" /><b>${gettext("Another history")}</b>
-      <span>${gettext("From event {seq} on, this kscope decides otherwise than the file says.", {seq: count(seq)})}</span>
+      <span>${gettext("From event {seq} on, this version of kscope decides differently from what the file says.", {seq: count(seq)})}</span>
       <span class="told">${inTheFile(theirs)}</span><span class="told">${mine ? gettext("Here: {text}", {text: mine}) : gettext("Here there is no such event.")}</span></div>`;
 }
 

@@ -28,7 +28,7 @@ const CELL = 10;
 export function Causes({result}) {
   const {inputs, rule} = result;
   return html`
-    ${inputs.length > 0 && html`<p class="causes">${gettext("Given differently:")} ${inputs.slice(0, SHOWN).map((each) => html`<${Given} key=${each.what} given=${each} />`)}${inputs.length > SHOWN && html`<span>${gettext("{number} more", {number: count(inputs.length - SHOWN)})}</span>`}</p>`}
+    ${inputs.length > 0 && html`<p class="causes">${gettext("Different input:")} ${inputs.slice(0, SHOWN).map((each) => html`<${Given} key=${each.what} given=${each} />`)}${inputs.length > SHOWN && html`<span>${gettext("{number} more", {number: count(inputs.length - SHOWN)})}</span>`}</p>`}
     ${rule && html`<p>${rule.words} <a href=${`/versions/#${rule.anchor}`}>${gettext("See the rule")}</a></p>`}`;
 }
 

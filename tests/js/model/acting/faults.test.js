@@ -30,7 +30,7 @@ test("what is left empty is not part of the fault", () => {
 
 test("a missing name and a wrong number are said", () => {
   assert.deepEqual(faultCommand(DIE, {}), {command: null, problem: "die is needed"});
-  assert.match(faultCommand(ATTACH, {times: "1.5"}).problem, /times is “1.5”, which is no whole number/);
+  assert.match(faultCommand(ATTACH, {times: "1.5"}).problem, /times is “1.5”, which is not a whole number/);
 });
 
 test("names of the run's objects are offered", () => {

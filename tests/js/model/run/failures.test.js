@@ -18,7 +18,7 @@ test("a node that works can stop or lose its power", () => {
 
 test("a node that is not ready can only return", () => {
   const found = texts("node/n1", {ready: false});
-  assert.ok(found.includes("Let it return: power and kubelet"));
+  assert.ok(found.includes("Bring it back: power and kubelet"));
   assert.ok(!found.includes("Stop its kubelet"));
 });
 
