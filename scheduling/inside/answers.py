@@ -54,7 +54,8 @@ def _cycle(run: Run, cycle: int | None, pod: str, seq: int | None) -> dict[str, 
     found = cycle_inside(trace.entries, run.profile, began.entity, began.cycle)
     if found is None:
         raise ApplicationError(
-            gettext("Cycle {cycle} could not be computed again.").format(cycle=began.cycle), status=409
+            gettext("Cycle {cycle} could not be computed again.").format(cycle=began.cycle),
+            status=409,
         )
     fork_seq = _fork_seq(run, began)
     names = {"run": run.pk, "seq": began.seq, "cycle": began.cycle, "fork_seq": fork_seq}
@@ -104,7 +105,8 @@ def _what_if(run: Run, cycle: int, pod: str, resource: str) -> dict[str, Any]:
     found = cluster.store.find(Pod.KIND, began.entity.removeprefix("pod/"))
     if inside is None or inside.order is None or not isinstance(found, Pod):
         raise ApplicationError(
-            gettext("Cycle {cycle} ended before any node was looked at.").format(cycle=cycle), status=409
+            gettext("Cycle {cycle} ended before any node was looked at.").format(cycle=cycle),
+            status=409,
         )
     answer = what_if(cluster, found, resource, inside.order.searched)
     if answer is None:

@@ -59,6 +59,14 @@ SCENES: Final = (
         address="/lessons/points-a-tie-and-a-draw/?step=3",
         shows=".stage:not(.computing)",
     ),
+    Scene(name="first-look", run=SICK, address="/runs/{id}/first-look/"),
+    # The branch of the controller that binds the claim.
+    Scene(
+        name="inside-volumes",
+        run=SURGE,
+        at=4_164 * MILLISECOND,
+        address="/runs/{id}/inside/volumes/?seq={seq}&claim=shop/data-ledger-0",
+    ),
     Scene(name="film", run=SURGE, address="/runs/{id}/film/?cycle=6&step=host"),
 )
 # Those that the README shows, light, at the wider width.

@@ -19,6 +19,7 @@ QUALITY = 82
 IS_DRAWN = """
 () => !document.querySelector("main.waiting, main > h1 + p.mute:only-of-type, .computing")
   && !document.querySelector("[aria-busy=true]") && document.fonts.status === "loaded"
+  && ![...document.querySelectorAll("main [role=status]")].some((each) => each.textContent.trim().endsWith("…"))
 """
 # What moves once a page is there: panels that slide in, canvases that are drawn a frame later.
 SETTLES_MS = 1500
@@ -103,6 +104,8 @@ def _taken(page: Page, place: str, shows: str) -> bytes:
     page.locator(shows).first.wait_for(timeout=1000 * HANG_SECONDS)
     page.wait_for_function(IS_DRAWN, timeout=1000 * HANG_SECONDS)
     page.wait_for_timeout(SETTLES_MS)
+    # What a part of the page asks for itself, it says only then.
+    page.wait_for_function(IS_DRAWN, timeout=1000 * HANG_SECONDS)
     asked = {"format": "webp", "quality": QUALITY}
     taken = page.context.new_cdp_session(page).send("Page.captureScreenshot", asked)
     return base64.b64decode(taken["data"])

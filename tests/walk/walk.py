@@ -120,9 +120,7 @@ def places_of(history: History, seqs: tuple[int, ...], dice: random.Random) -> l
             found.append(Place("volumes", f"volumes/?{kind}={key.partition('/')[2]}", key))
             found.append(Place("manifest", f"objects/{key}/", key))
     if history.run.as_brought:
-        found += [
-            Place(name, f"{name}/", moves=False) for name in ("first-look", "triage", "start-again")
-        ]
+        found += [Place(name, f"{name}/", moves=False) for name in ("first-look", "triage")]
     return found
 
 

@@ -23,10 +23,11 @@ from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.selectors import event_dict
 from kscope.words.joining import sentences
 
+REFUSED = "FailedScheduling"
 # Where a pod runs, whether it runs at all, and which volume a claim gets.
 DECISIONS = (
     "PodBound",
-    "FailedScheduling",
+    REFUSED,
     "PodEvicted",
     "TaintManagerEviction",
     "NodeControllerEviction",
@@ -356,9 +357,10 @@ def sentence(decision: DecisionApart | None, waits: list[Wait], runs: tuple[Run,
     names = [f"#{run.pk}" for run in runs]
     if decision:
         pod = decision["object"].removeprefix("pod/")
+        events = decision["a"], decision["b"]
+        both = all(event and event["kind"] == REFUSED for event in events)
         one, other = (
-            _decided(event, name)
-            for name, event in zip(names, (decision["a"], decision["b"]), strict=True)
+            _decided(event, name, both) for name, event in zip(names, events, strict=True)
         )
         begun = gettext("Different from the start.")
         if decision["at"]:
@@ -391,12 +393,15 @@ def _took(most: Wait, names: Sequence[str]) -> str:
     return words.format(pod=pod, one=one, other=other, **took)
 
 
-def _decided(event: dict[str, Any] | None, name: str) -> str:
+def _decided(event: dict[str, Any] | None, name: str, both_refuse: bool) -> str:
     if event is None:
         return gettext("{run} decides nothing").format(run=name)
     node = _node(event)
     if node:
         return gettext("{run} binds it to {node}").format(run=name, node=node)
+    # Why it is refused is long, and says something here only beside another refusal.
+    if event["kind"] == REFUSED and not both_refuse:
+        return gettext("{run} finds no node for it").format(run=name)
     words = gettext("{run} has {event}")
     if event["message"]:
         words = gettext("{run} has {event} ({message})")

@@ -27,7 +27,9 @@ def test_the_first_decision_is_no_command(client: Client, driven: Run) -> None:
     assert told["divergence"]["b"]["kind"] == "NodeCordoned"
     assert decision["object"] == "pod/default/late"
     assert (decision["a"]["kind"], decision["b"]["kind"]) == ("PodBound", "FailedScheduling")
-    assert "Then default/late" in told["sentence"]
+    assert told["sentence"].endswith(
+        f"Then default/late: #{told['a']['id']} binds it to n2, #{told['b']['id']} finds no node for it."
+    )
     assert [each["pod"] for each in told["partings"]] == ["pod/default/late"]
     [given] = told["inputs"]
     assert (given["kind"], given["a"]) == ("command", None)

@@ -8,8 +8,8 @@ import {Mark, Name} from "../shared/mark.js";
 
 const LANES = 30;
 const SLICES = 200;
-/** Approximate widths of a lane and of a letter, in pixels. */
-const LANE_WIDTH = 720;
+/** Approximate widths of the narrowest lane and of a letter, in pixels. */
+const LANE_WIDTH = 500;
 const LETTER_WIDTH = 5.4;
 
 const LEGEND = [
