@@ -64,7 +64,7 @@ SCENES: Final = (
     Scene(
         name="inside-volumes",
         run=SURGE,
-        at=4_164 * MILLISECOND,
+        at=4_165 * MILLISECOND,
         address="/runs/{id}/inside/volumes/?seq={seq}&claim=shop/data-ledger-0",
     ),
     Scene(name="film", run=SURGE, address="/runs/{id}/film/?cycle=6&step=host"),

@@ -46,9 +46,9 @@ test("a claim can be refused its volume", () => {
 });
 
 test("a Secret of the pod's namespace can be missing", () => {
-  const {patch} = chosen("pod/shop/web", {}, "Let a Secret be missing", "cert");
+  const {patch} = chosen("pod/shop/web", {}, "Take away a Secret", "cert");
   assert.deepEqual(patch, {missing: "secret/shop/cert"});
-  const again = chosen("pod/shop/web", {}, "Let a Secret be there again", "cert");
+  const again = chosen("pod/shop/web", {}, "Bring back a Secret", "cert");
   assert.deepEqual(again.patch, {present: "secret/shop/cert"});
 });
 
