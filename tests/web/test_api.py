@@ -12,6 +12,8 @@ from asgiref.sync import sync_to_async
 from django.db import connections
 from django.test import AsyncClient, Client
 
+from engine.input.loader import load_files
+from kscope.runs import services
 from kscope.runs.drive import replay
 from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.models import Run, RunEvent, Scenario
@@ -304,6 +306,44 @@ def test_a_command_answers_with_its_outcome(client: Client, driven: Run) -> None
     assert (answer.status_code, answer.json()["status"]) == (200, "applied")
     event = RunEvent.objects.get(run=driven, seq=answer.json()["seq"])
     assert (event.kind, event.changes["node/n1"]["taints"]) == ("NodeUpdated", [taint])
+
+
+SCRIPTED = b"""
+apiVersion: kscope.dev/v1
+kind: Scenario
+metadata: {name: by-command}
+spec:
+  containers:
+    - {command: "sleep *", runs: [{for: 5s}]}
+    - {command: "sh -c exit 3", runs: [{exit: 3}]}
+"""
+
+
+@pytest.mark.parametrize("verb", ["create", "patch"])
+def test_a_command_marks_what_the_scenario_scripts(verb: str, client: Client) -> None:
+    scenario = services.scenario_store(name="scripted", result=load_files([("s.yaml", SCRIPTED)]))
+    run = services.run_create(scenario=scenario, play=True, speed="max")
+    labels = {"app": "web"}
+
+    def deployment(command: str) -> dict[str, Any]:
+        container = {"name": "main", "image": "busybox", "command": command.split(" ", 2)}
+        template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+        spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+        named = {"metadata": {"name": "web"}, "spec": spec}
+        return {"apiVersion": "apps/v1", "kind": "Deployment", **named}
+
+    entity, path = "deployment/default/web", f"/api/v1/runs/{run.pk}/commands/"
+    bodies = [{"verb": "create", "manifest": deployment("sh -c exit 3")}]
+    if verb == "patch":
+        changed = {"spec": {"template": deployment("sleep 5")["spec"]["template"]}}
+        bodies.append({"verb": "patch", "object": entity, "patch": changed})
+    with driving(run):
+        for body in bodies:
+            assert post(client, path, body).status_code == 200
+    made = client.get(f"/api/v1/runs/{run.pk}/objects/{entity}/").json()["spec"]["template"]
+    mark = {"create": "main=1", "patch": "main=0"}[verb]
+    assert made["metadata"]["annotations"]["kscope.dev/commands"] == mark
+    assert "command" not in made["spec"]["containers"][0]
 
 
 def test_an_invalid_command_is_refused_at_once(client: Client, driven: Run) -> None:

@@ -32,20 +32,23 @@ def with_command_marks(raw: Any, scripts: Sequence[Script]) -> Any:
     spec = parts.get("spec")
     found = dict(_marks(cast("Manifest", spec), scripts)) if isinstance(spec, dict) else {}
     if found:
-        metadata: Any = marked.get("metadata") or {}
-        annotations: Any = (
-            (metadata.get("annotations") or {}) if isinstance(metadata, dict) else None
-        )
-        if isinstance(annotations, dict):
-            given = cast("Manifest", annotations)
+        metadata = _mapping(marked.get("metadata"))
+        given = None if metadata is None else _mapping(metadata.get("annotations"))
+        if metadata is not None and given is not None:
             before = read_marks(str(given.get(COMMANDS_ANNOTATION) or ""))
             marks = {name: each for name, each in {**before, **found}.items() if each}
             kept = {name: text for name, text in given.items() if name != COMMANDS_ANNOTATION}
             if marks:
                 kept[COMMANDS_ANNOTATION] = marks_text(marks)
             if kept != given:
-                marked["metadata"] = {**cast("Manifest", metadata), "annotations": kept}
+                marked["metadata"] = {**metadata, "annotations": kept}
     return marked
+
+
+def _mapping(part: Any) -> Manifest | None:
+    """*part* where it is a mapping, an empty one where it is left out, or else None."""
+    part = part or {}
+    return cast("Manifest", part) if isinstance(part, dict) else None
 
 
 def _marks(spec: Manifest, scripts: Sequence[Script]) -> Iterator[tuple[str, list[int]]]:
