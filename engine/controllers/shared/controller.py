@@ -166,6 +166,9 @@ class Controller:
         if newest is None or newest.uid != obj.uid:
             return
         patch: Manifest = {"metadata": {"ownerReferences": without_owner(newest, owner)}}
+        if self.ADOPTED_FINALIZER in newest.finalizers:
+            left = [each for each in newest.finalizers if each != self.ADOPTED_FINALIZER]
+            patch["metadata"]["finalizers"] = left or None
         self._store.patch(obj.kind, obj.key, patch, by=self.AUTHOR, event=f"{obj.kind}Released")
 
     # Objects

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 from engine.controllers.shared.controller import Controller, ControllerContext, selector_of
 from engine.controllers.shared.expectations import Expectations
 from engine.controllers.shared.manifests import part
+from engine.controllers.shared.owners import controller_of
 from engine.controllers.shared.pods import time_of
 from engine.controllers.workloads.creation import batches
 from engine.kernel.errors import ApiError, Forbidden, NotFound
@@ -64,6 +65,16 @@ class JobPods(Controller):
         for pod in pods:
             with suppress(NotFound):
                 self._delete_pod(job, pod)
+
+
+def may_be_adopted(old: ApiObject | None, pod: ApiObject) -> bool:
+    """Whether *pod* has come without a controller, or lost it, or got other labels without one.
+
+    Upstream: job_controller.go, addPod(), updatePod().
+    """
+    if controller_of(pod) is not None:
+        return False
+    return old is None or controller_of(old) is not None or old.labels != pod.labels
 
 
 def labelled_template(job: ApiObject, labels: Manifest) -> Manifest:

@@ -14,6 +14,7 @@ from engine.controllers.workloads.job.backoff import past_limit_on_failure
 from engine.controllers.workloads.job.base import (
     JobPods,
     labelled_template,
+    may_be_adopted,
     parallelism_of,
     removal_order,
 )
@@ -72,8 +73,14 @@ class CountingJobController(JobPods):
             self._queue.add_after(key, max(0, left))
 
     def _on_pod(self, event: WatchEvent) -> None:
-        owner = self._owner_of(event.new)
+        new, old = event.new, event.old
+        owner = self._owner_of(new)
+        before = None if old is None else self._owner_of(old)
+        if before is not None and before is not owner:
+            self._queue.add(before.key)
         if owner is None:
+            if event.type != "DELETED" and may_be_adopted(old, new):
+                self._queue_selecting(self.KIND, new)
             return
         if event.type == "ADDED":
             self._expectations.created(owner.key)

@@ -14,8 +14,14 @@ from engine.controllers.shared.controller import (
     ControllerContext,
     generation_of,
 )
+from engine.controllers.shared.owners import controller_of
 from engine.controllers.workloads.job.backoff import BackoffRecord
-from engine.controllers.workloads.job.base import JobPods, parallelism_of, removal_order
+from engine.controllers.workloads.job.base import (
+    JobPods,
+    may_be_adopted,
+    parallelism_of,
+    removal_order,
+)
 from engine.controllers.workloads.job.conditions import (
     SUCCESS_CRITERIA_MET,
     SUSPENDED,
@@ -87,12 +93,14 @@ class TrackingJobController(JobPods):
                     self._orphans.add(pod.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
-        pod = event.new
+        pod, old = event.new, event.old
         owner = self._owner_of(pod)
         gone = event.type == "DELETED"
+        if old is not None and controller_of(old) != controller_of(pod):
+            self._lost(old, pod)
         if owner is None:
-            if pod.deletion_timestamp and not gone and FINALIZER in pod.finalizers:
-                self._orphans.add(pod.key)
+            if not gone:
+                self._on_orphan(pod, old)
             return
         if event.type == "ADDED":
             self._expectations.created(owner.key)
@@ -101,6 +109,26 @@ class TrackingJobController(JobPods):
         if gone or FINALIZER not in pod.finalizers:
             self._removed.get(owner.key, {}).pop(pod.uid, None)
         self._later.add_after(owner.key, BATCH_PERIOD)
+
+    def _lost(self, old: ApiObject, pod: ApiObject) -> None:
+        """The job that controlled *pod* before, if any, does no more."""
+        before = self._owner_of(old)
+        if before is not None:
+            if FINALIZER not in pod.finalizers:
+                self._removed.get(before.key, {}).pop(pod.uid, None)
+            self._later.add_after(before.key, BATCH_PERIOD)
+
+    def _on_orphan(self, pod: ApiObject, old: ApiObject | None) -> None:
+        """No job controls *pod*: its finalizer goes, and a job that selects it may adopt it."""
+        is_free = controller_of(pod) is None
+        if (is_free or pod.deletion_timestamp) and FINALIZER in pod.finalizers:
+            self._orphans.add(pod.key)
+        if is_free and not pod.deletion_timestamp and may_be_adopted(old, pod):
+            self._queue_selecting(self.KIND, pod)
+
+    def _queue_if_selecting(self, owner: ApiObject, orphan: ApiObject) -> None:
+        if self._selector_of(owner).matches(orphan.labels):
+            self._later.add_after(owner.key, BATCH_PERIOD)
 
     # Workers
 

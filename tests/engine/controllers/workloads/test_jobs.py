@@ -231,6 +231,36 @@ def test_an_orphan_becomes_a_pod_of_the_job() -> None:
     assert adopted.finalizers == (FINALIZER,)
 
 
+@pytest.mark.parametrize("profile", ["v1.34", "v1.36"])
+def test_a_pod_that_lost_its_job_is_adopted(profile: str) -> None:
+    # test/e2e/apps/job.go, "should adopt matching orphans and release non-matching pods"
+    selector = {"matchLabels": {"app": "web"}}
+    world = _world(
+        _job(seconds=500, manualSelector=True, selector=selector, parallelism=2, completions=4),
+        profile=profile,
+    )
+    world.run(10)
+    before = world.pods()
+    world.patch(before[0].id, metadata={"ownerReferences": None})
+    world.run(5)
+    assert [pod.finalizers for pod in world.pods()] == [pod.finalizers for pod in before]
+    assert all(pod.controller for pod in world.pods())
+    assert [pod.uid for pod in world.pods()] == [pod.uid for pod in before]
+
+
+@pytest.mark.parametrize("profile", ["v1.34", "v1.36"])
+def test_a_pod_with_other_labels_is_released(profile: str) -> None:
+    selector = {"matchLabels": {"app": "web"}}
+    world = _world(_job(seconds=500, manualSelector=True, selector=selector), profile=profile)
+    world.run(10)
+    (pod,) = world.pods()
+    world.patch(pod.id, metadata={"labels": {"app": "other"}})
+    world.run(20)
+    released, made = sorted(world.pods(), key=lambda each: each.uid != pod.uid)
+    assert (released.uid, released.controller, released.finalizers) == (pod.uid, None, ())
+    assert made.controller
+
+
 def test_a_job_of_another_controller_is_left_alone() -> None:
     world = _world(_job(managedBy="example.com/queue"))
     world.run(10)
