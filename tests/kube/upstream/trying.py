@@ -44,5 +44,9 @@ def try_all(
             for one in specs
         }
         for done in as_completed(going):
+            if (error := done.exception()) is not None:
+                # The others are tried all the same.
+                yield going[done], FAILS, Outcome(False, 0, f"not tried: {error!r}")
+                continue
             told, outcome = done.result()
             yield going[done], told, outcome
