@@ -8,7 +8,8 @@ from dataclasses import dataclass
 class ContainerRules:
     """What one version says of containers that follow a script. By default, as in the oldest one.
 
-    Patterns have the places {name}, of the container, and {pod}, which is its name and uid.
+    Patterns have the places {name}, of the container, {pod}, which is its name and uid, {image} and
+    {error}, of a pull.
     """
 
     created: str = "Created container"
@@ -17,6 +18,8 @@ class ContainerRules:
     """The Event Started of a container."""
     backing_off: str = "Back-off restarting failed container"
     """The Event BackOff of a container."""
+    waits_to_pull: str = 'Back-off pulling image "{image}"'
+    """What the status of a container says whose image is to be pulled again."""
 
     def of_start(self, name: str) -> Iterator[tuple[str, str]]:
         """The Events, as (reason, message), of a container that is started."""

@@ -173,6 +173,7 @@ V1_34 = V1_20.but(
     },
     containers={
         "created": "Created container: {name}",
+        "waits_to_pull": 'Back-off pulling image "{image}": ErrImagePull: {error}',
         "backing_off": "Back-off restarting failed container {name} in pod {pod}",
     },
     storage={

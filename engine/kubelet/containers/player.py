@@ -16,7 +16,8 @@ from engine.kubelet.containers.hooks import (
 )
 from engine.kubelet.containers.probe import Probe
 from engine.kubelet.containers.probing import Prober
-from engine.kubelet.containers.restarts import note_restart, restarts, wait_left
+from engine.kubelet.containers.pulls import ImagePuller, reason_of_no_image
+from engine.kubelet.containers.restarts import LOOK_AGAIN, note_restart, restarts, wait_left
 from engine.kubelet.containers.state import (
     Container,
     PodContainers,
@@ -33,9 +34,6 @@ from engine.storage.kubernetes_events import SpamFilter
 from engine.storage.ports import NORMAL, WARNING
 
 CHANGED: Final = "PodContainersChanged"
-# How often the kubelet looks at a pod whose containers it cannot start yet, and says so.
-# Upstream: pkg/kubelet/kubelet.go, backOffPeriod; without the jitter.
-LOOK_AGAIN: Final = 10 * SECOND
 _GRACE_SECONDS: Final = 30
 _FOREVER: Final = ContainerRun()
 _AT_ONCE: Final = ContainerRun(Latency("fixed", 0))
@@ -66,6 +64,7 @@ class ContainerPlayer:
         self._usual_run = usual_run
         self._casting = Casting(context.scripts)
         self._prober = Prober(context.loop, self)
+        self._puller = ImagePuller(context, self)
         self._spam = None if context.events is None else SpamFilter(context.loop, context.events)
         self._pods: dict[str, PodContainers] = {}
 
@@ -89,7 +88,7 @@ class ContainerPlayer:
         pod = self._pods[worker.pod.uid] = PodContainers(self._casting.containers_of(worker.pod))
         pod.began_at = self._loop.now
         count_lost_runs(worker.pod, pod.containers)
-        self._sync(worker, pod)
+        self.sync(worker, pod)
 
     def adopt(self, worker: Worker) -> None:
         """The pod ran before the run began, or its kubelet was away: its status says how it stands."""
@@ -104,15 +103,12 @@ class ContainerPlayer:
         if pod.mains_began:
             worker.stage = Stage.RUNNING
         for each in pod.containers:
-            # A new kubelet knows of no backoff.
-            each.backoff = 0
+            each.forget_waits()
             if each.state is State.RUNNING:
                 self._prober.container_started(worker, pod, each)
                 if each.end_at is not None:
                     self._set_end(worker, pod, each)
-            elif each.state in (State.CREATING, State.BACKING_OFF):
-                each.state = State.WAITING if each.ended is None else State.TERMINATED
-        self._sync(worker, pod)
+        self.sync(worker, pod)
 
     def _found(self, pod: Pod) -> PodContainers:
         """The containers as the status of *pod* tells of them."""
@@ -127,7 +123,7 @@ class ContainerPlayer:
 
     # Sync
 
-    def _sync(self, worker: Worker, pod: PodContainers) -> None:
+    def sync(self, worker: Worker, pod: PodContainers) -> None:
         """Start what is to be started, and write what has changed. Upstream: computePodActions()."""
         if worker.stage not in (Stage.STARTING, Stage.RUNNING):
             return
@@ -158,14 +154,14 @@ class ContainerPlayer:
     def _keep(self, worker: Worker, pod: PodContainers, container: Container) -> None:
         """Start the container, if it is to run and does not."""
         if container.state is State.WAITING:
-            self._create(worker, pod, container)
+            self.create(worker, pod, container)
         elif container.state is State.TERMINATED and not container.is_over:
             left = wait_left(container, self._loop.now)
             if left:
                 self._back_off(worker, pod, container, left)
             else:
                 note_restart(container, self._loop.now)
-                self._create(worker, pod, container)
+                self.create(worker, pod, container)
 
     def _back_off(
         self, worker: Worker, pod: PodContainers, container: Container, left: int
@@ -174,7 +170,7 @@ class ContainerPlayer:
         of = worker.pod
         where = f"{of.name}_{of.namespace}({of.uid})"
         message = self._context.container_rules.backing_off.format(name=container.name, pod=where)
-        self._emit(of, WARNING, "BackOff", message)
+        self.emit(of, WARNING, "BackOff", message)
         container.timer = self._loop.call_after(
             min(left, LOOK_AGAIN), self._look_again, worker, pod, container
         )
@@ -184,18 +180,21 @@ class ContainerPlayer:
         container.state = State.TERMINATED
         self._keep(worker, pod, container)
 
-    def _create(self, worker: Worker, pod: PodContainers, container: Container) -> None:
+    def create(self, worker: Worker, pod: PodContainers, container: Container) -> None:
+        """See PullHost."""
         draw = self._context.latencies.draw
         delay = draw("container_start")
         if not container.was_created:
             delay += draw("image_pull")
-        if container.state is not State.BACKING_OFF:
-            container.state = State.CREATING
+            self._puller.begin(worker.pod, container)
+        container.state = State.CREATING
         container.timer = self._loop.call_after(delay, self._run, worker, pod, container)
 
     def _run(self, worker: Worker, pod: PodContainers, container: Container) -> None:
-        """The container runs from now on."""
+        """The container runs from now on, if its image can be pulled."""
         container.timer = None
+        if not self._puller.has_image(worker, pod, container):
+            return
         if container.was_created:
             container.restarts += 1
             container.last = container.ended
@@ -204,7 +203,7 @@ class ContainerPlayer:
         container.started_at, container.started_clock = self._loop.now, self._loop.clock
         self._choose_run(worker.pod, container)
         for reason, message in self._context.container_rules.of_start(container.name):
-            self._emit(worker.pod, NORMAL, reason, message)
+            self.emit(worker.pod, NORMAL, reason, message)
         if (hook := post_start(container)) is None:
             self._is_up(worker, pod, container)
             return
@@ -222,10 +221,10 @@ class ContainerPlayer:
         if not exit_code:
             self._is_up(worker, pod, container)
             return
-        self._emit(worker.pod, WARNING, *POST_START_FAILED)
-        self._emit(worker.pod, NORMAL, "Killing", POST_START_FAILED[0])
+        self.emit(worker.pod, WARNING, *POST_START_FAILED)
+        self.emit(worker.pod, NORMAL, "Killing", POST_START_FAILED[0])
         self._stop_alone(worker, pod, container, _grace_of(worker.pod))
-        self._sync(worker, pod)
+        self.sync(worker, pod)
 
     def _is_up(self, worker: Worker, pod: PodContainers, container: Container) -> None:
         if container.role is Role.MAIN:
@@ -233,7 +232,7 @@ class ContainerPlayer:
         self._prober.container_started(worker, pod, container)
         if container.end_at is not None:
             self._set_end(worker, pod, container)
-        self._sync(worker, pod)
+        self.sync(worker, pod)
 
     def _choose_run(self, pod: Pod, container: Container) -> None:
         """How the run of the container ends, and when."""
@@ -254,7 +253,7 @@ class ContainerPlayer:
     def _ended(self, worker: Worker, pod: PodContainers, container: Container) -> None:
         """The run of the container has come to its end."""
         self._note_end(worker.pod, container, container.end_run)
-        self._sync(worker, pod)
+        self.sync(worker, pod)
 
     def _note_end(self, pod: Pod, container: Container, run: ContainerRun) -> None:
         container.cancel()
@@ -278,7 +277,7 @@ class ContainerPlayer:
 
     def probe_failed(self, worker: Worker, probe: Probe) -> None:
         """See ProbeHost."""
-        self._emit(worker.pod, WARNING, "Unhealthy", probe.failure)
+        self.emit(worker.pod, WARNING, "Unhealthy", probe.failure)
 
     def probe_turned(self, worker: Worker, container: Container, probe: Probe) -> None:
         """See ProbeHost."""
@@ -292,14 +291,14 @@ class ContainerPlayer:
             self._prober.container_is_up(worker, pod, container)
         else:
             return
-        self._sync(worker, pod)
+        self.sync(worker, pod)
 
     def _kill(self, worker: Worker, pod: PodContainers, container: Container, probe: Probe) -> None:
         """Stop a container because of a probe."""
         message = f"Container {container.name} failed {probe.kind.value.lower()} probe"
         if (container.spec.get("restartPolicy") or worker.pod.spec.get("restartPolicy")) != "Never":
             message += ", will be restarted"
-        self._emit(worker.pod, NORMAL, "Killing", message)
+        self.emit(worker.pod, NORMAL, "Killing", message)
         grace = probe.grace if probe.grace is not None else _grace_of(worker.pod)
         self._stop_alone(worker, pod, container, grace)
 
@@ -342,7 +341,7 @@ class ContainerPlayer:
         for each in [*pod.of(Role.INIT, Role.MAIN), *reversed(pod.of(Role.SIDECAR))]:
             if each.state is not State.RUNNING:
                 continue
-            self._emit(worker.pod, NORMAL, "Killing", f"Stopping container {each.name}")
+            self.emit(worker.pod, NORMAL, "Killing", f"Stopping container {each.name}")
             turn = longest if each.role is Role.SIDECAR else 0
             longest = max(longest, self._plan_end(worker, each, grace, turn))
         return longest
@@ -354,7 +353,7 @@ class ContainerPlayer:
         """
         waited = time_of_hook(hook := pre_stop(container), grace)
         if hook is not None and hook.exit_code and (hook.lasts or 0) <= grace:
-            self._loop.call_after(waited, self._emit, worker.pod, WARNING, *PRE_STOP_FAILED)
+            self._loop.call_after(waited, self.emit, worker.pod, WARNING, *PRE_STOP_FAILED)
         begins = max(turn, waited)
         lasts, code = self._stopping(container, left_after_hook(hook, grace, begins))
         container.end_at = self._loop.now + begins + lasts
@@ -418,7 +417,8 @@ class ContainerPlayer:
             event, message = CHANGED, _told(pod)
         self._status.write(worker, status, event, message)
 
-    def _emit(self, pod: Pod, kind: str, reason: str, message: str) -> None:
+    def emit(self, pod: Pod, kind: str, reason: str, message: str) -> None:
+        """See PullHost."""
         if self._spam is not None:
             self._spam.event(pod, kind, reason, message)
 
@@ -448,5 +448,7 @@ def _word(container: Container) -> str:
             return f"ended with {container.exit_code}"
         case State.BACKING_OFF:
             return CRASH_LOOP
+        case State.NO_IMAGE:
+            return reason_of_no_image(container)
         case _:
             return "waiting"

@@ -13,6 +13,9 @@ from engine.objects.objects import Pod
 
 BACKOFF: Final = 10 * SECOND
 MAX_BACKOFF: Final = 300 * SECOND
+# How often the kubelet looks at a pod whose containers it cannot start yet, and says so.
+# Upstream: pkg/kubelet/kubelet.go, backOffPeriod; without the jitter.
+LOOK_AGAIN: Final = 10 * SECOND
 
 
 def restarts(pod: Pod, container: Container) -> bool:

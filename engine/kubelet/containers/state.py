@@ -1,10 +1,13 @@
 """What a node knows of the containers of a pod. They run on while the kubelet does not.
 
 waiting ──▶ creating ──▶ running ──▶ terminated ──▶ creating …
-                                         └──▶ backing off (CrashLoopBackOff) ──▶ creating …
+              │  ▲                       └──▶ backing off (CrashLoopBackOff) ──▶ creating …
+              ▼  │
+             no image (ErrImagePull, ImagePullBackOff)
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 
 from engine.kernel.loop import Timer
@@ -25,13 +28,28 @@ class Role(Enum):
 
 
 class State(Enum):
-    """The state of a container; the kubelet shows WAITING, CREATING and BACKING_OFF as waiting."""
+    """The state of a container; the kubelet shows all but RUNNING and TERMINATED as waiting."""
 
     WAITING = "waiting"
     CREATING = "creating"
+    NO_IMAGE = "no image"
     RUNNING = "running"
     TERMINATED = "terminated"
     BACKING_OFF = "backing off"
+
+
+@dataclass(slots=True)
+class FailedPulls:
+    """How the last pulls of an image have failed; times are virtual ns."""
+
+    # What the last one said, and what a container says that waits for another.
+    error: str = ""
+    waits: str = ""
+    # When it failed, and how long the next one waits from then on.
+    failed_at: int = 0
+    backoff: int = 0
+    # Whether the kubelet has looked at the container since, without another pull.
+    is_waiting: bool = False
 
 
 class Container:
@@ -49,6 +67,7 @@ class Container:
         "is_started",
         "last",
         "part",
+        "pulling",
         "probes",
         "restarts",
         "role",
@@ -81,6 +100,8 @@ class Container:
         # The wait that the next restart has after the last end, in ns, and when that was set.
         self.backoff = 0
         self.backed_off_at = self.ended_at = 0
+        # How pulls of its image have failed, as long as there is none.
+        self.pulling = FailedPulls()
         self.timer: Timer | None = None
         self.probes: list[Probe] = []
 
@@ -98,6 +119,12 @@ class Container:
     def has_succeeded(self) -> bool:
         """Whether it has ended with 0, and stays so."""
         return self.state is State.TERMINATED and self.exit_code == 0
+
+    def forget_waits(self) -> None:
+        """A new kubelet knows of no backoff."""
+        self.backoff, self.pulling = 0, FailedPulls()
+        if self.state in (State.CREATING, State.BACKING_OFF, State.NO_IMAGE):
+            self.state = State.WAITING if self.ended is None else State.TERMINATED
 
     def cancel(self) -> None:
         """Drop what is due for it."""

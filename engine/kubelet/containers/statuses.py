@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from engine.kernel.units import timestamp
+from engine.kubelet.containers.pulls import message_of_no_image, reason_of_no_image
 from engine.kubelet.containers.state import Container, PodContainers, Role, State
 from engine.objects.manifest_parts import items
 from engine.objects.objects import Manifest, Pod
@@ -59,7 +60,7 @@ def exit_code_of(containers: PodContainers) -> int:
 
 
 def _has_never_run(container: Container) -> bool:
-    is_waiting = container.state in (State.WAITING, State.CREATING)
+    is_waiting = container.state in (State.WAITING, State.CREATING, State.NO_IMAGE)
     return is_waiting and container.ended is None and container.last is None
 
 
@@ -176,6 +177,10 @@ def _state(pod: Pod, container: Container, has_inits: bool) -> Manifest:
             return {"terminated": container.ended}
         case State.BACKING_OFF:
             return {"waiting": {"reason": CRASH_LOOP, "message": backing_off(pod, container)}}
+        case State.NO_IMAGE | State.CREATING if container.pulling.error:
+            # Until the next pull has ended, the kubelet shows what came of the last one.
+            reason, message = reason_of_no_image(container), message_of_no_image(container)
+            return {"waiting": {"reason": reason, "message": message}}
         case State.CREATING if container.ended is not None:
             # Until the new one runs, the kubelet sees the old one.
             return {"terminated": container.ended}

@@ -39,7 +39,19 @@ _PROBES: Final = {
 _PATTERNS: Final = ("pod", "container", "image", "command")
 _FIELDS: Final = (
     *_PATTERNS,
-    *("labels", "index", "times", "runs", "postStart", "preStop", "stop", *_PROBES, "logs", "exec"),
+    *(
+        "labels",
+        "index",
+        "times",
+        "pull",
+        "runs",
+        "postStart",
+        "preStop",
+        "stop",
+        *_PROBES,
+        "logs",
+        "exec",
+    ),
 )
 _MOST_ENTRIES: Final = 500
 _MOST_LINES: Final = 1_000
@@ -101,6 +113,7 @@ def _script(raw: Any, path: Path, note: Note) -> Script:
         labels=_labels(entry.get("labels"), (*path, "labels"), note),
         indexes=_indexes(entry.get("index"), (*path, "index"), note),
         times=_integer(entry, "times", path, note, _MOST),
+        pull=_probe(entry["pull"], (*path, "pull"), note) if "pull" in entry else None,
         runs=tuple(
             _run(each, (*path, "runs", place), note)
             for place, each in enumerate(_list(entry.get("runs"), (*path, "runs"), note))

@@ -62,7 +62,7 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProbeScript:
-    """What a probe finds over a run of its container, and what a failed one says.
+    """What a probe, or a pull, finds over a time, and what a failed one says.
 
     It fails before the first turn.
     """
@@ -116,6 +116,9 @@ class Script:
     labels: tuple[tuple[str, str], ...] = ()
     indexes: tuple[int, ...] = ()
     times: int = 0
+    # What a pull of the image finds, by the time since the kubelet began with the pod; None: nothing
+    # is said of it, and there is an image.
+    pull: ProbeScript | None = None
     # One after the other; the last is that of all further runs. () for what unscripted ones do.
     runs: tuple[ContainerRun, ...] = ()
     stop: ContainerStop = field(default_factory=ContainerStop)

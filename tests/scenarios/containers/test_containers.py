@@ -39,6 +39,48 @@ def test_a_crash_loop_waits_longer_each_time() -> None:
     assert starts(played, "web") == [0, 6, 21, 46, 92]
 
 
+def waiting(played: Played, name: str) -> tuple[str, str]:
+    state = container(played, name)["state"]["waiting"]
+    return state["reason"], state["message"]
+
+
+def test_an_image_that_no_registry_has() -> None:
+    played = play(pod("web"), containers=[{"pull": "fail"}], duration="15s")
+    error = (
+        'rpc error: code = NotFound desc = failed to pull and unpack image "app:1": '
+        'failed to resolve reference "app:1": app:1: not found'
+    )
+    assert played.cluster.store.get("Pod", "default/web").status["phase"] == "Pending"
+    assert messages(played, "Failed")[:2] == [
+        f'Failed to pull image "app:1": {error}',
+        "Error: ErrImagePull",
+    ]
+    assert waiting(played, "web") == ("ErrImagePull", error)
+    # Pulled again after 10, 20 and 40 s, and looked at each 10 s.
+    played = play(pod("web"), containers=[{"pull": "fail"}], duration="70s")
+    waits = f'Back-off pulling image "app:1": ErrImagePull: {error}'
+    assert waiting(played, "web") == ("ImagePullBackOff", waits)
+    assert messages(played, "Pulling") == ['Pulling image "app:1"'] * 3
+    assert messages(played, "BackOff") == ['Back-off pulling image "app:1"'] * 4
+    assert "Error: ImagePullBackOff" in messages(played, "Failed")
+
+
+def test_an_image_that_comes_later() -> None:
+    script = {"pull": {"times": "25s=pass", "output": "no route to host"}}
+    played = play(pod("web"), containers=[script], duration="24s", profile="v1.20")
+    assert waiting(played, "web") == ("ImagePullBackOff", 'Back-off pulling image "app:1"')
+    played = play(pod("web"), containers=[script], duration="1m")
+    assert starts(played, "web") == [32]
+    assert container(played, "web")["restartCount"] == 0
+    assert 'Failed to pull image "app:1": no route to host' in messages(played, "Failed")
+
+
+def test_a_pod_without_its_image_is_deleted() -> None:
+    steps = [{"at": "30s", "delete": "pod/default/web"}]
+    played = play(pod("web"), containers=[{"pull": "fail"}], steps=steps, duration="2m")
+    assert played.cluster.store.find("Pod", "default/web") is None
+
+
 def test_a_crash_loop_shows_in_the_status() -> None:
     played = play(pod("web"), containers=[CRASH], duration="30s")
     shown = container(played, "web")
