@@ -111,7 +111,9 @@ def _kind(
     return Resource(group, version, kind, plural, namespaced, short_names, categories, verbs, parts)
 
 
+_ADMISSION = "admissionregistration.k8s.io/v1"
 _ALL = ("all",)
+_EXTENSIONS = ("api-extensions",)
 _FLOWCONTROL = "flowcontrol.apiserver.k8s.io/v1"
 _RBAC = "rbac.authorization.k8s.io/v1"
 _POST = ("create",)
@@ -180,6 +182,49 @@ SERVED: tuple[Resource, ...] = (
         more=(Subresource("token", "TokenRequest", _POST, "authentication.k8s.io/v1"),),
     ),
     SERVICES,
+    _kind(
+        _ADMISSION,
+        "MutatingAdmissionPolicyBinding",
+        "mutatingadmissionpolicybindings",
+        namespaced=False,
+        categories=_EXTENSIONS,
+    ),
+    _kind(
+        _ADMISSION,
+        "MutatingAdmissionPolicy",
+        "mutatingadmissionpolicies",
+        namespaced=False,
+        categories=_EXTENSIONS,
+    ),
+    _kind(
+        _ADMISSION,
+        "MutatingWebhookConfiguration",
+        "mutatingwebhookconfigurations",
+        namespaced=False,
+        categories=_EXTENSIONS,
+    ),
+    _kind(
+        _ADMISSION,
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
+        namespaced=False,
+        categories=_EXTENSIONS,
+    ),
+    _kind(
+        _ADMISSION,
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+        namespaced=False,
+        status=True,
+        categories=_EXTENSIONS,
+    ),
+    _kind(
+        _ADMISSION,
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+        namespaced=False,
+        categories=_EXTENSIONS,
+    ),
     _kind("apps/v1", "ControllerRevision", "controllerrevisions"),
     _kind("apps/v1", "DaemonSet", "daemonsets", "ds", status=True, categories=_ALL),
     _kind(
@@ -211,7 +256,7 @@ SERVED: tuple[Resource, ...] = (
         "crds",
         namespaced=False,
         status=True,
-        categories=("api-extensions",),
+        categories=_EXTENSIONS,
     ),
     _kind(
         "authentication.k8s.io/v1",

@@ -401,6 +401,7 @@ class CommandExecutor:
         new = resized(old, command.patch or {}, self._admission.rules)
         kept = self._fields.checked(new.raw, old.raw)
         new = new if kept is new.raw else Pod(kept)
+        self._admission.check_policies(old, new, "resize")
         self._admission.admit_resize(old, new)
         self._store.update(new, by=by, event="PodResized", message=resize_text(old, new))
 
@@ -410,6 +411,7 @@ class CommandExecutor:
         new = strategy.with_admission(old, self._fields.changed(old, new), permission)
         rules = self._admission.rules
         strategy.check_update(old, new, permission, rules, self._storage_class(old))
+        self._admission.check_policies(old, new, "" if permission.rest else permission.name)
         return self._admission.amend(old, new)
 
     def _storage_class(self, old: ApiObject) -> StorageClass | None:
@@ -420,6 +422,7 @@ class CommandExecutor:
 
     def _delete(self, command: Command, by: str) -> None:
         propagation, old = command.propagation or BACKGROUND, self._find(command.object)
+        self._admission.check_policies(old, None)
         verdicts: list[Callable[[], None]] = []
         if self._shadow_writes is not None and by == "command" and not old.deletion_timestamp:
             verdicts = self._shadow_writes.of_write(old, None)

@@ -51,3 +51,11 @@ class Forbidden(ApiError):
     """Admission does not allow the object: a LimitRange or a ResourceQuota refuses it."""
 
     reason = "Forbidden"
+
+
+class Denied(Forbidden):
+    """An admission policy does not allow the write; it says itself for what reason."""
+
+    def __init__(self, message: str, reason: str = "Invalid") -> None:
+        super().__init__(message)
+        self.reason = reason

@@ -50,6 +50,8 @@ _IN_THE_CLUSTER = (
     *("PersistentVolume", "StorageClass", "PriorityClass", "RuntimeClass", "DeviceClass"),
     *("CSINode", "CSIDriver", "VolumeAttachment", "ResourceSlice", "NodePool", "NodeClaim"),
     *("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"),
+    *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+    *("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"),
 )
 _SPELLED = {kind.lower(): kind for kind in (*NAMESPACED, *_IN_THE_CLUSTER)}
 
@@ -76,6 +78,8 @@ def resource_of_kind(kind: str, api_version: str) -> str:
     Upstream: apimachinery schema.GroupResource String(), meta.UnsafeGuessKindToResource().
     """
     name = kind.lower()
+    if name == "endpoints":
+        return name
     plural = (
         f"{name[:-1]}ies" if name.endswith("y") else f"{name}{'es' * name.endswith('s') or 's'}"
     )

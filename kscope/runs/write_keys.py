@@ -11,7 +11,6 @@ repeats a write whose first server is gone takes the key over, and what that one
 refused. The header follows draft-ietf-httpapi-idempotency-key-header.
 """
 
-import hashlib
 import re
 import zlib
 from collections.abc import Mapping
@@ -20,6 +19,8 @@ from typing import Any
 
 import orjson
 import psycopg
+from django.conf import settings
+from django.utils.crypto import salted_hmac
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
@@ -48,6 +49,7 @@ MALFORMED = format_lazy(
 # As a client may send one: in the quotes of a structured field, or without.
 PATTERN = rf'^("[ -~]{{1,{LONGEST_KEY}}}"|[!#-~]{{1,{LONGEST_KEY}}})$'
 _SYNTAX = re.compile(PATTERN[1:-1])
+_PURPOSE = "kscope: bodies of writes"
 
 # Takes a key that nobody has, or one that is too old.
 TAKE = f"""
@@ -179,11 +181,13 @@ def key_in(header: str) -> str | None:
 
 
 def digest_of(*parts: bytes) -> str:
-    """Of what makes a body the same: its type, and its bytes."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(len(part).to_bytes(8) + part)
-    return digest.hexdigest()
+    """Of what makes a body the same: its type, and its bytes.
+
+    It takes the key of the installation: a body may hold what nobody should be able to guess from a
+    database, such as the data of a Secret.
+    """
+    text = b"".join(len(part).to_bytes(8) + part for part in parts)
+    return salted_hmac(_PURPOSE, text, settings.SEALING_KEY, algorithm="sha256").hexdigest()
 
 
 def is_undone(problem: BaseException | None) -> bool:

@@ -21,6 +21,8 @@ _DEEPEST = 64
 # Structs that Go embeds, whose fields JSON has beside those around them.
 _EMBEDDED = frozenset(
     {
+        "admissionregistration.v1.Rule",
+        "admissionregistration.v1.RuleWithOperations",
         "core.v1.EphemeralContainerCommon",
         "core.v1.LocalObjectReference",
         "core.v1.PersistentVolumeSource",
@@ -34,6 +36,8 @@ _EMBEDDING = frozenset({"handler", "localObjectReference", "ephemeralContainerCo
     "deviceConfiguration",
     "ingressRuleValue",
     "persistentVolumeSource",
+    "rule",
+    "ruleWithOperations",
     "volumeSource",
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -63,7 +63,9 @@ def _messages(proto: Path) -> Messages:
             kind = "%" if of_map else "*" if label == "repeated" else ":"
             if kind == ":" and field in pointers.get(name, ()):
                 kind = "?"
-            named = _json_name(field) if name == "JSONSchemaProps" else field
+            # Some fields have a capital in the message alone.
+            named = f"{field[0].lower()}{field[1:]}"
+            named = _json_name(field) if name == "JSONSchemaProps" else named
             fields.append((named, int(number), kind, _type(of_map or plain, package)))
     return messages
 

@@ -22,6 +22,7 @@ from kube.tables.durations import UNKNOWN
 from kube.tables.events import EVENTS
 from kube.tables.network import NETWORK
 from kube.tables.storage import STORAGE
+from kube.tables.webhooks import WEBHOOKS
 from kube.tables.workloads import WORKLOADS
 
 
@@ -76,7 +77,7 @@ _USUAL = _printer((NAME, _CREATED))
 # Not in upstream's table of printers, and shown like the kinds beside them.
 _WITH_AGE = _printer((NAME, AGE))
 
-_COLUMNS = {**AUTOSCALERS, **CLUSTER, **NETWORK, **STORAGE, **WORKLOADS}
+_COLUMNS = {**AUTOSCALERS, **CLUSTER, **NETWORK, **STORAGE, **WEBHOOKS, **WORKLOADS}
 _PRINTERS: dict[str, Printer] = {
     "Event": _printer(EVENTS),
     "Pod": Printer(pods.HEADINGS, pods.cells, pods.conditions),

@@ -75,6 +75,24 @@ def entry(key: bytes, value: bytes) -> bytes:
             {"spec": {"rules": [{"host": "a.example", "http": {"paths": [{"path": "/"}]}}]}},
         ),
         (
+            b"admissionregistration.k8s.io/v1",
+            b"ValidatingAdmissionPolicy",
+            part(2, part(7, part(1, b"v") + part(2, b"true"))),
+            {"spec": {"variables": [{"name": "v", "expression": "true"}]}},
+        ),
+        (
+            b"admissionregistration.k8s.io/v1",
+            b"ValidatingAdmissionPolicyBinding",
+            part(2, part(3, part(3, part(2, part(1, b"CREATE") + part(2, part(3, b"pods")))))),
+            {
+                "spec": {
+                    "matchResources": {
+                        "resourceRules": [{"operations": ["CREATE"], "resources": ["pods"]}]
+                    }
+                }
+            },
+        ),
+        (
             b"scheduling.k8s.io/v1alpha2",
             b"PodGroup",
             part(2, part(2, part(2, varint(1 << 3) + varint(3)))),

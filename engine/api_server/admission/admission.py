@@ -16,6 +16,7 @@ from engine.api_server.admission.defaulting import (
     with_name_label,
     with_time_added,
 )
+from engine.api_server.admission.defaults import with_defaults
 from engine.api_server.admission.limit_ranger import KIND as LIMIT_RANGE
 from engine.api_server.admission.limit_ranger import LimitRanger, with_item_defaults
 from engine.api_server.admission.quota.quota_admission import KIND as RESOURCE_QUOTA
@@ -24,6 +25,8 @@ from engine.api_server.admission.refusals import forbidden_unnamed
 from engine.api_server.admission.rules import AdmissionRules
 from engine.api_server.admission.topology_labels import topology_labels
 from engine.api_server.custom.kinds import CustomKinds
+from engine.api_server.policies.validating import ValidatingPolicies
+from engine.api_server.policies.writes import Write
 from engine.api_server.store.store import ObjectStore
 from engine.kernel.errors import Forbidden, NamespaceTerminating
 from engine.kernel.units import timestamp
@@ -38,6 +41,7 @@ from engine.objects.objects import (
     PersistentVolumeClaim,
     Pod,
     StorageClass,
+    group_resource,
 )
 from engine.objects.outside import Outside
 from engine.objects.phases import ATTRIBUTES_CLASS, protected
@@ -79,6 +83,7 @@ class Admission:
         "_outside",
         "_labels_namespaces",
         "_limits",
+        "_policies",
         "_quotas",
         "_resources",
         "_store",
@@ -101,6 +106,7 @@ class Admission:
     ) -> None:
         self._store = store
         self.custom = CustomKinds(store)
+        self._policies = ValidatingPolicies(store, self.custom)
         self._outside = outside or Outside()
         self._resources = resources or NEWEST
         self.rules = rules
@@ -152,7 +158,36 @@ class Admission:
         self._refuse_in_terminating_namespace(obj)
         completed = self._completed(obj)
         self._limits.check(completed)
+        if self._is_open:
+            self.check_policies(None, completed)
         return completed
+
+    def check_policies(
+        self, old: ApiObject | None, new: ApiObject | None, subresource: str = ""
+    ) -> None:
+        """Raises Denied where an admission policy does not allow *new* in the place of *old*.
+
+        Without *old* it is created, without *new* deleted.
+        """
+        found = new or old
+        if found is None or not self._policies.are_there:
+            return
+        custom = self.custom.of_object(found)
+        shown = (one if custom or one is None else with_defaults(one.raw) for one in (old, new))
+        before, after = (one.raw if isinstance(one, ApiObject) else one for one in shown)
+        if custom is None:
+            resource, versions = group_resource(found).partition(".")[0], ()
+        else:
+            resource, versions = custom.plural, tuple(one.api_version for one in custom.versions)
+        self._policies.check(
+            Write(
+                resource=resource,
+                subresource=subresource,
+                new=after,
+                old=before,
+                versions=versions,
+            )
+        )
 
     def charge(self, obj: ApiObject) -> None:
         """Add *obj*, which is created without further admission, to the quotas of its namespace.

@@ -40,6 +40,9 @@ _BEGIN_WITH_1: Final = frozenset(
     )
     + ("DeviceTaintRule", "FlowSchema", "Ingress", "IngressClass", "NetworkPolicy")
     + ("EndpointSlice", "PodTemplate", "PriorityLevelConfiguration")
+    + ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+    + ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    + ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
     + ("PriorityClass", "ReplicaSet", "ReplicationController", "ResourceSlice", "StatefulSet")
 )
 # Upstream: apiserver/pkg/registry/rest/meta.go, WipeObjectMetaSystemFields().

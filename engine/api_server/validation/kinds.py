@@ -24,6 +24,12 @@ from engine.api_server.validation.pods import (
     scripted,
     tolerations,
 )
+from engine.api_server.validation.policies.policies import (
+    mutating_policy,
+    policy_binding,
+    validating_policy,
+)
+from engine.api_server.validation.policies.webhooks import webhook_configuration
 from engine.api_server.validation.quotas import QUOTA_SCOPES, limit_range_item, scope_expression
 from engine.api_server.validation.report import Report
 from engine.api_server.validation.rules import (
@@ -294,6 +300,16 @@ def _revision(value: Any, path: Path, report: Report) -> None:
 STORED_KINDS: Mapping[str, Rule] = {
     "ControllerRevision": kind_fields(data=_revision, revision=any_integer),
     DEFINITION: custom_definition,
+}
+
+# Kinds that a run holds where a client creates them; of files they are left out.
+POLICIES: Mapping[str, Rule] = {
+    "MutatingAdmissionPolicy": mutating_policy,
+    "MutatingAdmissionPolicyBinding": policy_binding,
+    "MutatingWebhookConfiguration": webhook_configuration,
+    "ValidatingAdmissionPolicy": validating_policy,
+    "ValidatingAdmissionPolicyBinding": policy_binding,
+    "ValidatingWebhookConfiguration": webhook_configuration,
 }
 
 _CORE_KINDS = (

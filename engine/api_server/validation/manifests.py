@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-from engine.api_server.validation.kinds import KINDS, STORED_KINDS, is_known, unknown_kind
+from engine.api_server.validation.kinds import (
+    KINDS,
+    POLICIES,
+    STORED_KINDS,
+    is_known,
+    unknown_kind,
+)
 from engine.api_server.validation.report import (
     LONGEST_OBJECT_NAME,
     Report,
@@ -52,8 +58,14 @@ def check_manifest(
     A manifest with values of a wrong type is reported for these alone. *version* is the one of
     Kubernetes. Returns the objects in it that have fields which are null, if all its fields are right.
     """
+    return _checked(raw, path, report, version, is_read=raw["kind"] in STORED_KINDS)
+
+
+def _checked(
+    raw: dict[str, Any], path: Path, report: Report, version: str, *, is_read: bool
+) -> Nulls | None:
     is_simulated = is_known(raw)
-    is_read = is_simulated or raw["kind"] in STORED_KINDS
+    is_read = is_read or is_simulated
     nulls: Nulls | None = []
     found = check_fields(raw, version, is_simulated=is_read, nulls=nulls)
     if found is not NOTHING:
@@ -81,10 +93,11 @@ def check_stored(raw: dict[str, Any], path: Path, report: Report, version: str =
 
     A file's objects of kinds that no engine reads are left out; a command's are stored.
     """
-    check_manifest(raw, path, report, version)
+    kind: str = raw["kind"]
+    wrong_before = len(report.problems)
+    _checked(raw, path, report, version, is_read=kind in STORED_KINDS or kind in POLICIES)
     if is_known(raw):
         return
-    kind: str = raw["kind"]
     if not _KIND.fullmatch(kind):
         wrong = say(
             "{found} is not a kind: at most 63 letters and digits, a letter first",
@@ -105,6 +118,8 @@ def check_stored(raw: dict[str, Any], path: Path, report: Report, version: str =
         fault = text_fault(value, longest) if isinstance(value, str) else None
         if fault is not None:
             report.add((*path, "metadata", name), value, fault)
+    if kind in POLICIES and len(report.problems) == wrong_before:
+        POLICIES[kind](raw, path, report)
     STORED_KINDS.get(kind, unknown_kind)(raw, path, report)
     if kind in SUBDOMAINS and not cast("str", raw.get("apiVersion", "")).partition("/")[1]:
         name = cast("dict[str, Any]", metadata).get("name") if isinstance(metadata, dict) else None

@@ -471,6 +471,91 @@ spec:
 """,
     ),
     Beginning(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+        """
+spec:
+  matchConstraints:
+    resourceRules:
+    - apiGroups:
+      - apps
+      apiVersions:
+      - v1
+      operations:
+      - CREATE
+      - UPDATE
+      resources:
+      - deployments
+  validations:
+  - expression: object.spec.replicas <= 5
+""",
+    ),
+    Beginning(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicyBinding",
+        """
+spec:
+  policyName: new-validatingadmissionpolicy
+  validationActions:
+  - Deny
+""",
+    ),
+    Beginning(
+        "admissionregistration.k8s.io/v1",
+        "MutatingAdmissionPolicy",
+        """
+spec:
+  matchConstraints:
+    resourceRules:
+    - apiGroups:
+      - apps
+      apiVersions:
+      - v1
+      operations:
+      - CREATE
+      resources:
+      - deployments
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: '[JSONPatch{op: "add", path: "/spec/replicas", value: 2}]'
+  reinvocationPolicy: Never
+""",
+    ),
+    Beginning(
+        "admissionregistration.k8s.io/v1",
+        "MutatingAdmissionPolicyBinding",
+        """
+spec:
+  policyName: new-mutatingadmissionpolicy
+""",
+    ),
+    *(
+        Beginning(
+            "admissionregistration.k8s.io/v1",
+            kind,
+            """
+webhooks:
+- name: hook.example.com
+  admissionReviewVersions:
+  - v1
+  clientConfig:
+    url: https://hook.example.com/
+  sideEffects: None
+  rules:
+  - apiGroups:
+    - apps
+    apiVersions:
+    - v1
+    operations:
+    - CREATE
+    resources:
+    - deployments
+""",
+        )
+        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+    ),
+    Beginning(
         "apiextensions.k8s.io/v1",
         "CustomResourceDefinition",
         """

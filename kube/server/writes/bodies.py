@@ -7,8 +7,9 @@ import orjson
 from django.conf import settings
 from starlette.requests import Request
 
-from engine.api_server.validation.custom.definitions import not_done
+from engine.api_server.validation.custom import definitions
 from engine.api_server.validation.manifests import data_key_problems
+from engine.api_server.validation.policies import not_done
 from engine.api_server.validation.report import Report
 from engine.objects.custom.definition import DEFINITION
 from engine.objects.documents import DocumentError, Limits, read_documents
@@ -147,10 +148,14 @@ def warn(request: Request, problems: list[str]) -> None:
     request.state.problems = problems
 
 
-def warn_of_definition(request: Request, resource: Resource, manifest: Mapping[str, Any]) -> None:
-    """Have the answer say what a run does not do of what a CustomResourceDefinition asks for."""
+def warn_of_lack(request: Request, resource: Resource, manifest: Mapping[str, Any]) -> None:
+    """Have the answer say what a run does not do of what an object of *resource* asks for."""
     if resource.kind == DEFINITION:
-        warn(request, [*problems_of(request), *not_done(manifest)])
+        found = definitions.not_done(manifest)
+    else:
+        found = [] if resource.custom else not_done.not_done(manifest)
+    if found:
+        warn(request, [*problems_of(request), *found])
 
 
 def problems_of(request: Request) -> list[str]:

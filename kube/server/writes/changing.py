@@ -50,7 +50,7 @@ from kube.server.writes.bodies import (
     object_of,
     patch_of,
     warn,
-    warn_of_definition,
+    warn_of_lack,
     warns,
 )
 from kube.server.writes.creating import Creator, check_custom, check_event
@@ -212,7 +212,7 @@ class Changer:
             )
             sealing: Sealing | None = None
             whole = patching.merge_patched(old, patch)
-            warn_of_definition(self.objects.request, target.resource, whole)
+            warn_of_lack(self.objects.request, target.resource, whole)
             if is_secret(target.resource):
                 patch, sealing = _kept_of_secret(target, found.manifest, old, whole, patch)
             if not patch or self.objects.is_tried:

@@ -25,7 +25,7 @@ from kube.server.objects.secrets import (
     with_token,
 )
 from kube.server.writes.applying import check_writer
-from kube.server.writes.bodies import body_of, object_of, part_of, warn_of_definition
+from kube.server.writes.bodies import body_of, object_of, part_of, warn_of_lack
 from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.placing import placed
 from kube.server.writes.run_objects import Promise, RunObjects
@@ -91,7 +91,7 @@ class Creator:
         )
         if is_looked_up and await self.objects.find(named, named.name) is not None:
             raise already_exists(resource, named.name)
-        warn_of_definition(self.objects.request, resource, manifest)
+        warn_of_lack(self.objects.request, resource, manifest)
         if self.objects.is_tried:
             check_custom(resource, named.name, manifest)
             return answered(self.objects.tried(resource, manifest), 201, self.objects.warnings())

@@ -56,10 +56,14 @@ _CODES = {
     "InternalError": 500,
     "Invalid": 422,
     "NotFound": 404,
+    "RequestEntityTooLarge": 413,
     "TooManyRequests": 429,
+    "Unauthorized": 401,
 }
 # What begins the engine's message; the answer names the object by itself.
 _INVALID = re.compile(r'\A\S+ "[^"]*" is invalid: ')
+# What an admission policy does not allow. Upstream: validating/dispatcher.go, Dispatch().
+_DENIED = re.compile(r'\A\S+ "[^"]*" is forbidden: (ValidatingAdmissionPolicy .*)', re.DOTALL)
 log = logging.getLogger(__name__)
 
 
@@ -279,12 +283,14 @@ def refusal_of(reason: str, target: Target | None) -> ApiError:
         return already_exists(target.resource, target.name)
     if name == "NotFound":
         return not_found(target.resource, target.name)
+    details: Manifest = {"name": target.name, "kind": target.resource.plural}
+    if target.resource.group:
+        details["group"] = target.resource.group
+    if denied := _DENIED.match(message):
+        return ApiError(code, name, message, {**details, "causes": [{"message": denied[1]}]})
     if name == "Invalid":
         found = causes_of(_INVALID.sub("", message, count=1))
         return invalid(target.resource, target.name, found)
     if name == "TooManyRequests":
         return eviction_refused(message)
-    details = {"name": target.name, "kind": target.resource.plural}
-    if target.resource.group:
-        details["group"] = target.resource.group
     return ApiError(code, name, message, details)

@@ -1,5 +1,7 @@
 """A request of the REST API with an `Idempotency-Key` is carried out once."""
 
+import hashlib
+import json
 import threading
 from collections.abc import Callable
 from typing import Any, cast
@@ -171,6 +173,17 @@ def test_a_client_keeps_so_many_keys_only(
     few = write_keys.TAKE.replace(f"< {write_keys.MOST_KEYS}", "< 1")
     monkeypatch.setattr(write_keys, "TAKE", few)
     assert [new_run(scenario, key).status_code for key in "aba"] == [201, 429, 201]
+
+
+def test_digests_of_bodies_need_the_installation_key(scenario: Scenario, settings: Any) -> None:
+    new_run(scenario)
+    digest = WriteKey.objects.get().digest
+    parts = (b"application/json", json.dumps({"scenario": scenario.pk}).encode())
+    assert digest == write_keys.digest_of(*parts)
+    plain = b"".join(len(part).to_bytes(8) + part for part in parts)
+    assert digest != hashlib.sha256(plain).hexdigest()
+    settings.SEALING_KEY = "another"
+    assert digest != write_keys.digest_of(*parts)
 
 
 def test_every_write_but_an_upload_takes_a_key() -> None:

@@ -4,9 +4,10 @@ from engine.api_server.admission.defaults.cluster import CLUSTER
 from engine.api_server.admission.defaults.pods import fill_pod
 from engine.api_server.admission.defaults.sections import Fill, Manifest
 from engine.api_server.admission.defaults.storage import STORAGE
+from engine.api_server.admission.defaults.webhooks import WEBHOOKS
 from engine.api_server.admission.defaults.workloads import WORKLOADS
 
-_FILL: dict[str, Fill] = {"Pod": fill_pod, **CLUSTER, **STORAGE, **WORKLOADS}
+_FILL: dict[str, Fill] = {"Pod": fill_pod, **CLUSTER, **STORAGE, **WEBHOOKS, **WORKLOADS}
 
 
 def with_defaults(manifest: Manifest) -> Manifest:

@@ -19,6 +19,26 @@ REFERENCE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r
 SUBJECT = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "me"}
 RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 CONTAINERS = {"spec": {"containers": [{"name": "c", "image": "a:1"}]}}
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+MATCH = {
+    "apiGroups": ["apps"],
+    "apiVersions": ["v1"],
+    "operations": ["CREATE"],
+    "resources": ["deployments"],
+}
+HOOK = {
+    "name": "hook.example.com",
+    "admissionReviewVersions": ["v1"],
+    "clientConfig": {"service": {"namespace": "default", "name": "hook"}},
+    "sideEffects": "None",
+    "rules": [MATCH],
+}
+PATCH = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}
+POLICY = {
+    "matchConstraints": {"resourceRules": [MATCH]},
+    "validations": [{"expression": "object.spec.replicas > 1", "message": "too few"}],
+}
+BINDING = {"policyName": "mine", "validationActions": ["Deny"]}
 KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "Endpoints": (
         "/api/v1/namespaces/default/endpoints",
@@ -73,6 +93,42 @@ KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
         {"spec": {"signerName": "a.example/b", "request": "YQ==", "usages": ["client auth"]}},
         "Pending",
     ),
+    "MutatingWebhookConfiguration": (
+        f"{ADMISSION}/mutatingwebhookconfigurations",
+        {"webhooks": [HOOK]},
+        "1",
+    ),
+    "ValidatingWebhookConfiguration": (
+        f"{ADMISSION}/validatingwebhookconfigurations",
+        {"webhooks": [HOOK]},
+        "1",
+    ),
+    "MutatingAdmissionPolicy": (
+        f"{ADMISSION}/mutatingadmissionpolicies",
+        {
+            "spec": {
+                "matchConstraints": {"resourceRules": [MATCH]},
+                "mutations": [PATCH],
+                "reinvocationPolicy": "Never",
+            }
+        },
+        "<unset>",
+    ),
+    "MutatingAdmissionPolicyBinding": (
+        f"{ADMISSION}/mutatingadmissionpolicybindings",
+        {"spec": {"policyName": "mine"}},
+        "mine",
+    ),
+    "ValidatingAdmissionPolicy": (
+        f"{ADMISSION}/validatingadmissionpolicies",
+        {"spec": POLICY},
+        "<unset>",
+    ),
+    "ValidatingAdmissionPolicyBinding": (
+        f"{ADMISSION}/validatingadmissionpolicybindings",
+        {"spec": BINDING},
+        "mine",
+    ),
 }
 
 
@@ -115,3 +171,49 @@ async def test_defaults_are_filled_in(kube: Kube) -> None:
     path, parts, _ = KINDS["PodTemplate"]
     made = await kube.ask("POST", path, {"metadata": {"name": "mine"}, **parts})
     assert made.json["template"]["spec"]["restartPolicy"] == "Always"
+
+
+async def test_webhooks_are_kept_with_a_warning_and_defaults(kube: Kube) -> None:
+    path, parts, _ = KINDS["MutatingWebhookConfiguration"]
+    made = await kube.ask("POST", path, {"metadata": {"name": "mine"}, **parts})
+    assert "kscope calls no webhook" in made.headers["warning"]
+    hook = made.json["webhooks"][0]
+    assert (hook["failurePolicy"], hook["timeoutSeconds"], hook["rules"][0]["scope"]) == (
+        "Fail",
+        10,
+        "*",
+    )
+    assert hook["clientConfig"]["service"]["port"] == 443
+
+
+@pytest.mark.parametrize("kind", ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"])
+async def test_webhooks_with_faulty_conditions_are_refused(kube: Kube, kind: str) -> None:
+    """Upstream: test/e2e/apimachinery/webhook.go, "should reject … with invalid match conditions"."""
+    hook = {**HOOK, "matchConditions": [{"name": "c", "expression": "... [] bad expression"}]}
+    body = {"metadata": {"name": "mine"}, "webhooks": [hook]}
+    answer = await kube.ask("POST", KINDS[kind][0], body)
+    assert (answer.status, answer.json["reason"]) == (422, "Invalid")
+    assert "compilation failed" in answer.json["message"]
+
+
+async def test_client_is_told_what_a_policy_denies(kube: Kube) -> None:
+    """Upstream: test/e2e/apimachinery/validatingadmissionpolicy.go, apierrors.IsInvalid()."""
+    for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
+        path, parts, _ = KINDS[kind]
+        made = await kube.ask("POST", path, {"metadata": {"name": "mine"}, **parts})
+        assert (made.status, "warning" in made.headers) == (201, False), made.json
+    body = {
+        "metadata": {"name": "d"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {"metadata": {"labels": {"a": "b"}}, **CONTAINERS},
+        },
+    }
+    answer = await kube.ask("POST", IN.format("apps/v1", "deployments"), body)
+    why = "ValidatingAdmissionPolicy 'mine' with binding 'mine' denied request: too few"
+    assert (answer.status, answer.json["reason"]) == (422, "Invalid")
+    assert answer.json["message"] == f'deployments.apps "d" is forbidden: {why}'
+    assert answer.json["details"]["causes"] == [{"message": why}]
+    body["spec"]["replicas"] = 2
+    assert (await kube.ask("POST", IN.format("apps/v1", "deployments"), body)).status == 201

@@ -1,0 +1,53 @@
+"""What a run does not do of what policies and webhooks ask for, as warnings to their author."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from engine.api_server.validation.policies.expressions import lacking
+from engine.objects.documents import Path, show_path
+from engine.objects.manifest_parts import items, section
+
+Manifest = Mapping[str, Any]
+
+_NO_WEBHOOK: Final = "kscope calls no webhook: nothing is refused or changed by it"
+_NO_MUTATION: Final = "kscope keeps this policy as data: no object is changed by it"
+_EXPRESSIONS: Final = (
+    ("matchConditions", ("expression",)),
+    ("variables", ("expression",)),
+    ("validations", ("expression", "messageExpression")),
+)
+
+
+def not_done(manifest: Manifest) -> list[str]:
+    """What of a right object of one of these kinds has no effect; nothing of any other."""
+    kind, spec = str(manifest.get("kind") or ""), section(manifest, "spec")
+    if kind.endswith("WebhookConfiguration"):
+        return [_NO_WEBHOOK]
+    if kind.startswith("MutatingAdmissionPolicy"):
+        return [_NO_MUTATION]
+    if kind == "ValidatingAdmissionPolicyBinding":
+        idle = [one for one in spec.get("validationActions") or () if one in ("Audit", "Warn")]
+        why = "kscope has no effect for {} here: of the actions, it carries out Deny"
+        return [f"spec.validationActions: {why.format(' and '.join(idle))}"] if idle else []
+    if kind == "ValidatingAdmissionPolicy":
+        return [*_never_evaluated(spec)]
+    return []
+
+
+def _never_evaluated(spec: Manifest) -> Iterator[str]:
+    for path, text in _expressions(spec):
+        if names := lacking(text):
+            why = "kscope never evaluates this expression, and takes it as true: it has no"
+            yield f"{show_path(path)}: {why} {', '.join(names)}"
+    if spec.get("auditAnnotations"):
+        yield "spec.auditAnnotations: a run keeps no audit log"
+
+
+def _expressions(spec: Manifest) -> Iterator[tuple[Path, str]]:
+    for part, names in _EXPRESSIONS:
+        for place, one in enumerate(items(spec, part)):
+            for name in names:
+                if text := str(one.get(name) or "").strip():
+                    yield ("spec", part, place, name), text

@@ -1,0 +1,229 @@
+"""ValidatingAdmissionPolicies: which writes they match, and what they refuse.
+
+Upstream: test/e2e/apimachinery/validatingadmissionpolicy.go, "should validate against a Deployment"
+and "should allow expressions to refer variables."; validating/admission_test.go.
+"""
+
+from typing import Any
+
+import pytest
+
+from engine.cluster.cluster import Cluster
+from engine.objects.objects import Manifest
+from tests.builders import node, played, pod, scene
+from tests.engine.cluster.test_custom_kinds import definition, told, widget
+
+ADMISSION = "admissionregistration.k8s.io/v1"
+DEPLOYMENTS = {"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]}
+PODS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+WRITTEN = ["CREATE", "UPDATE"]
+
+
+def policy(*validations: Manifest | str, rule: Manifest = DEPLOYMENTS, **spec: Any) -> Manifest:
+    rules = [{"operations": WRITTEN, **rule}]
+    match = spec.pop("match", {})
+    return {
+        "apiVersion": ADMISSION,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "p.example.com"},
+        "spec": {
+            "matchConstraints": {"resourceRules": rules, **match},
+            "validations": [
+                {"expression": one} if isinstance(one, str) else one for one in validations
+            ],
+            **spec,
+        },
+    }
+
+
+def binding(**spec: Any) -> Manifest:
+    return {
+        "apiVersion": ADMISSION,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "b.example.com"},
+        "spec": {"policyName": "p.example.com", "validationActions": ["Deny"], **spec},
+    }
+
+
+def deployment(name: str, replicas: int = 1, namespace: str = "default") -> Manifest:
+    labels = {"app": name}
+    containers = [{"name": "c", "image": "a:1"}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+        },
+    }
+
+
+def cluster_under(*made: Manifest, objects: tuple[Manifest, ...] = ()) -> Cluster:
+    cluster = played(Cluster.create(scene(node("n"), *objects)))
+    for one in made:
+        assert told(cluster, verb="create", manifest=one) == ""
+    return cluster
+
+
+def create(cluster: Cluster, manifest: Manifest) -> str:
+    return told(cluster, verb="create", manifest=manifest, permission="object")
+
+
+def denied(name: str, why: str, resource: str = "deployments.apps", reason: str = "Invalid") -> str:
+    return (
+        f"{reason}: {resource} \"{name}\" is forbidden: ValidatingAdmissionPolicy 'p.example.com' "
+        f"with binding 'b.example.com' denied request: {why}"
+    )
+
+
+def test_object_against_a_bound_policy_is_denied() -> None:
+    rule = {
+        "expression": "object.spec.replicas > 1",
+        "messageExpression": "'wants replicas > 1, got ' + string(object.spec.replicas)",
+    }
+    cluster = cluster_under(policy(rule, "namespaceObject.metadata.name == 'default'"), binding())
+    assert create(cluster, deployment("one")) == denied("one", "wants replicas > 1, got 1")
+    assert create(cluster, deployment("two", 2)) == ""
+    assert create(cluster, {**deployment("three"), "kind": "ReplicaSet"}) == ""
+
+
+def test_policy_without_binding_denies_nothing() -> None:
+    cluster = cluster_under(policy("false"))
+    assert create(cluster, deployment("one")) == ""
+    cluster = cluster_under(policy("false"), binding(validationActions=["Audit"]))
+    assert create(cluster, deployment("one")) == ""
+
+
+def test_update_is_compared_with_the_older_object() -> None:
+    rule = "oldObject == null || object.spec.replicas >= oldObject.spec.replicas"
+    cluster = cluster_under(policy(rule), binding())
+    assert create(cluster, deployment("one", 2)) == ""
+    change: Any = {"verb": "patch", "object": "deployment/default/one", "permission": "object"}
+    assert told(cluster, **change, patch={"spec": {"replicas": 3}}) == ""
+    answer = told(cluster, **change, patch={"spec": {"replicas": 1}})
+    assert answer == denied("one", f"failed expression: {rule}")
+
+
+def test_deletion_is_denied_where_rules_name_it() -> None:
+    rule = {**DEPLOYMENTS, "operations": ["DELETE"]}
+    held = policy("'free' in oldObject.metadata.labels && object == null", rule=rule)
+    cluster = cluster_under(held, binding(), objects=(deployment("one"),))
+    reason = told(cluster, verb="delete", object="deployment/default/one")
+    assert "resulted in error: no such key: labels" in reason
+
+
+def test_expressions_refer_to_variables() -> None:
+    variables = [
+        {"name": "replicas", "expression": "object.spec.replicas"},
+        {"name": "odd", "expression": "variables.replicas % 2 == 1"},
+        {"name": "broken", "expression": "object.spec.nothing"},
+    ]
+    made = policy(
+        "variables.replicas > 1",
+        {"expression": "variables.odd", "message": "even"},
+        {"expression": "variables.odd || variables.broken"},
+        variables=variables,
+    )
+    cluster = cluster_under(made, binding())
+    assert create(cluster, deployment("one")) == denied(
+        "one", "failed expression: variables.replicas > 1"
+    )
+    assert create(cluster, deployment("two", 2)) == denied("two", "even")
+    assert create(cluster, deployment("three", 3)) == ""
+
+
+def test_failing_variable_is_named() -> None:
+    variables = [{"name": "broken", "expression": "object.spec.nothing"}]
+    cluster = cluster_under(policy("variables.broken", variables=variables), binding())
+    why = (
+        "expression 'variables.broken' resulted in error: composited variable \"broken\" fails to "
+        "evaluate: expression 'object.spec.nothing' resulted in error: no such key: nothing"
+    )
+    assert create(cluster, deployment("one")) == denied("one", why)
+
+
+@pytest.mark.parametrize(("failure", "is_denied"), [("Fail", True), ("Ignore", False)])
+def test_failure_policy_decides_about_errors(failure: str, *, is_denied: bool) -> None:
+    cluster = cluster_under(policy("object.spec.nothing > 1", failurePolicy=failure), binding())
+    assert bool(create(cluster, deployment("one"))) is is_denied
+
+
+def test_match_conditions_and_request_narrow_a_policy() -> None:
+    condition = {"name": "named", "expression": "request.name != 'free'"}
+    rule = {"expression": "request.operation != 'CREATE'", "reason": "Forbidden"}
+    cluster = cluster_under(policy(rule, matchConditions=[condition]), binding())
+    assert create(cluster, deployment("free")) == ""
+    assert create(cluster, deployment("one")) == denied(
+        "one", f"failed expression: {rule['expression']}", reason="Forbidden"
+    )
+
+
+def test_selectors_narrow_policies_and_bindings() -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "held"}}
+    namespace["metadata"]["labels"] = {"strict": "yes"}  # type: ignore[index]
+    selector = {"namespaceSelector": {"matchLabels": {"strict": "yes"}}}
+    cluster = cluster_under(policy("false"), binding(matchResources=selector), objects=(namespace,))
+    assert create(cluster, deployment("one")) == ""
+    assert create(cluster, deployment("one", namespace="held")).startswith("Invalid: ")
+    away = {"excludeResourceRules": [{**DEPLOYMENTS, "operations": ["*"]}]}
+    cluster = cluster_under(policy("false", match=away), binding())
+    assert create(cluster, deployment("one")) == ""
+    labelled = {"objectSelector": {"matchLabels": {"app": "x"}}}
+    cluster = cluster_under(policy("false", match=labelled), binding())
+    assert create(cluster, deployment("one")) == ""
+
+
+def test_parameters_are_read_from_their_objects() -> None:
+    limits = widget("limits", size=3)
+    reference = {"name": "limits", "namespace": "default", "parameterNotFoundAction": "Deny"}
+    made = policy(
+        "object.spec.replicas <= params.spec.size",
+        paramKind={"apiVersion": "example.com/v1", "kind": "Widget"},
+    )
+    cluster = cluster_under(definition(), made, binding(paramRef=reference))
+    why = (
+        "failed to configure binding: no params found for policy binding with `Deny` "
+        "parameterNotFoundAction"
+    )
+    assert create(cluster, deployment("one")) == denied("one", why)
+    assert create(cluster, limits) == ""
+    assert create(cluster, deployment("one", 3)) == ""
+    assert create(cluster, deployment("two", 4)).startswith("Invalid: ")
+
+
+def test_controllers_are_denied_pods_and_say_so() -> None:
+    rule = "has(object.metadata.labels) && 'team' in object.metadata.labels"
+    cluster = cluster_under(policy(rule, rule=PODS), binding())
+    assert create(cluster, pod("bare")) == denied("bare", f"failed expression: {rule}", "pods")
+    assert create(cluster, deployment("one")) == ""
+    played(cluster)
+    assert not cluster.store.objects("Pod")
+    messages = [one.message for one in cluster.recorder.pending if one.kind == "FailedCreate"]
+    assert any("ValidatingAdmissionPolicy 'p.example.com'" in one for one in messages)
+
+
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        ({"validations": [{"expression": "... [] bad"}]}, "spec.validations[0].expression"),
+        ({"validations": [{"expression": "self.x"}]}, "undeclared reference to 'self'"),
+        ({"validations": []}, "must contain at least one item"),
+        ({"matchConstraints": {}}, "spec.matchConstraints: Required value"),
+        ({"failurePolicy": "Perhaps"}, 'supported values: "Fail", "Ignore"'),
+    ],
+)
+def test_faulty_policies_are_refused(spec: Manifest, fault: str) -> None:
+    cluster = cluster_under()
+    made = policy("true")
+    made["spec"].update(spec)
+    assert fault in told(cluster, verb="create", manifest=made)
+
+
+def test_policies_do_not_look_at_policies() -> None:
+    everything = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}
+    cluster = cluster_under(policy("false", rule=everything), binding())
+    assert create(cluster, deployment("one")) != ""
+    assert told(cluster, verb="delete", object="validatingadmissionpolicy/p.example.com") == ""
+    assert create(cluster, deployment("one")) == ""
