@@ -24,7 +24,7 @@ import psycopg
 from django.db import OperationalError, ProgrammingError, connection, migrations
 from django.db.migrations.loader import MigrationLoader
 
-FORMAT = 7
+FORMAT = 8
 TABLE = "kscope_database_format"
 PREPARE = "run `manage.py prepare`"
 LOOK_SECONDS = 1.0  # between two looks of the connections of a process

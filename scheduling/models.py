@@ -3,7 +3,8 @@
 from django.db import models
 from django.utils.translation import gettext_lazy
 
-from kscope.runs.models import ProjectedObject, Run, first_text_of, flag_of, text_of
+from kscope.runs.manifests.fields import FlagOfManifest, TextOfManifest
+from kscope.runs.models import ProjectedObject, Run
 
 _LABELS = ("metadata", "labels")
 
@@ -13,9 +14,9 @@ class Node(ProjectedObject):
 
     PREFIX = "node"
 
-    unschedulable = flag_of("spec", "unschedulable")
+    unschedulable = FlagOfManifest(("spec", "unschedulable"))
     # Upstream: component-helpers/node/topology, GetZoneKey(): the old label, where the new is absent.
-    zone = first_text_of(
+    zone = TextOfManifest(
         (*_LABELS, "topology.kubernetes.io/zone"),
         (*_LABELS, "failure-domain.beta.kubernetes.io/zone"),
     )
@@ -29,10 +30,10 @@ class Pod(ProjectedObject):
 
     PREFIX = "pod"
 
-    node_name = text_of("spec", "nodeName")
-    nominated_node_name = text_of("status", "nominatedNodeName")
-    phase = text_of("status", "phase", default="Pending")
-    scheduler_name = text_of("spec", "schedulerName", default="default-scheduler")
+    node_name = TextOfManifest(("spec", "nodeName"))
+    nominated_node_name = TextOfManifest(("status", "nominatedNodeName"))
+    phase = TextOfManifest(("status", "phase"), default="Pending")
+    scheduler_name = TextOfManifest(("spec", "schedulerName"), default="default-scheduler")
 
     class Meta(ProjectedObject.Meta):
         pass

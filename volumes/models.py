@@ -2,7 +2,8 @@
 
 from django.utils.translation import gettext_lazy
 
-from kscope.runs.models import ProjectedObject, text_of
+from kscope.runs.manifests.fields import TextOfManifest
+from kscope.runs.models import ProjectedObject
 
 
 class PersistentVolume(ProjectedObject):
@@ -10,11 +11,11 @@ class PersistentVolume(ProjectedObject):
 
     PREFIX = "volume"
 
-    phase = text_of("status", "phase")
-    storage_class = text_of("spec", "storageClassName")
-    capacity = text_of("spec", "capacity", "storage")
-    claim_namespace = text_of("spec", "claimRef", "namespace")
-    claim_name = text_of("spec", "claimRef", "name")
+    phase = TextOfManifest(("status", "phase"))
+    storage_class = TextOfManifest(("spec", "storageClassName"))
+    capacity = TextOfManifest(("spec", "capacity", "storage"))
+    claim_namespace = TextOfManifest(("spec", "claimRef", "namespace"))
+    claim_name = TextOfManifest(("spec", "claimRef", "name"))
 
     class Meta(ProjectedObject.Meta):
         verbose_name = gettext_lazy("volume")
@@ -25,10 +26,10 @@ class PersistentVolumeClaim(ProjectedObject):
 
     PREFIX = "claim"
 
-    phase = text_of("status", "phase", default="Pending")
-    storage_class = text_of("spec", "storageClassName")
-    request = text_of("spec", "resources", "requests", "storage")
-    volume_name = text_of("spec", "volumeName")
+    phase = TextOfManifest(("status", "phase"), default="Pending")
+    storage_class = TextOfManifest(("spec", "storageClassName"))
+    request = TextOfManifest(("spec", "resources", "requests", "storage"))
+    volume_name = TextOfManifest(("spec", "volumeName"))
 
     class Meta(ProjectedObject.Meta):
         verbose_name = gettext_lazy("claim")
@@ -39,9 +40,9 @@ class StorageClass(ProjectedObject):
 
     PREFIX = "class"
 
-    provisioner = text_of("provisioner")
-    binding_mode = text_of("volumeBindingMode", default="Immediate")
-    reclaim_policy = text_of("reclaimPolicy", default="Delete")
+    provisioner = TextOfManifest(("provisioner",))
+    binding_mode = TextOfManifest(("volumeBindingMode",), default="Immediate")
+    reclaim_policy = TextOfManifest(("reclaimPolicy",), default="Delete")
 
     class Meta(ProjectedObject.Meta):
         verbose_name = gettext_lazy("class")

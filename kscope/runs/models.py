@@ -8,7 +8,6 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
@@ -17,6 +16,7 @@ from engine.input.budget import Budget
 from kscope.accounts.access import Visibility
 from kscope.runs import leases
 from kscope.runs.languages.kept import SentenceField
+from kscope.runs.manifests.fields import ManifestField, TextOfManifest
 from kscope.runs.record.fields import (
     ChangesField,
     EventQuerySet,
@@ -37,42 +37,12 @@ class StoredJSON(json.JSONDecoder):
 
 
 class ManifestText(models.Func):
-    """SQL for the text at a path of the manifest, to define a generated column.
-
-    The path is written into the SQL because a column's definition cannot take parameters.
-    """
+    """SQL for the text at a path of a manifest: migrations of before ADR 0059 have it in columns."""
 
     template = "(manifest #>> '{%(path)s}')"
 
     def __init__(self, *path: str) -> None:
         super().__init__(path=",".join(path), output_field=models.TextField())
-
-
-def text_of(*path: str, default: str = "") -> models.GeneratedField:
-    """A column generated from the manifest's text at *path*."""
-    return first_text_of(path, default=default)
-
-
-def first_text_of(*paths: tuple[str, ...], default: str = "") -> models.GeneratedField:
-    """A column generated from the manifest's text at the first of *paths* at which there is one."""
-    absent = models.Value(default, output_field=models.TextField())
-    return models.GeneratedField(
-        expression=Coalesce(*(ManifestText(*path) for path in paths), absent),
-        output_field=models.TextField(),
-        db_persist=True,
-    )
-
-
-def flag_of(*path: str) -> models.GeneratedField:
-    """A column generated from the manifest's boolean at *path*; false when absent."""
-    return models.GeneratedField(
-        expression=Cast(
-            Coalesce(ManifestText(*path), models.Value("false", output_field=models.TextField())),
-            models.BooleanField(),
-        ),
-        output_field=models.BooleanField(),
-        db_persist=True,
-    )
 
 
 class OwnedModel(models.Model):
@@ -832,22 +802,22 @@ class Command(models.Model):
 class ProjectedObject(models.Model):
     """The newest manifest of one simulated object. Written only by the runner.
 
-    The columns that are filtered on are generated from the manifest, so they cannot disagree.
+    The columns that are filtered on are taken from the manifest whenever it is written.
     """
 
     PREFIX = ""  # of the entity id: "pod", "node", …
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, db_constraint=False, db_index=False)
     key = models.TextField(help_text=gettext_lazy("NAMESPACE/NAME, or NAME"))
-    manifest = models.JSONField()
+    manifest = ManifestField()
     created_seq = models.BigIntegerField(
         default=0, help_text=gettext_lazy("of the event that created it")
     )
     seq = models.BigIntegerField(
         default=0, help_text=gettext_lazy("of the newest event that wrote it")
     )
-    namespace = text_of("metadata", "namespace")
-    name = text_of("metadata", "name")
+    namespace = TextOfManifest(("metadata", "namespace"))
+    name = TextOfManifest(("metadata", "name"))
     run_id: int
 
     class Meta:
@@ -871,7 +841,7 @@ class ProjectedObject(models.Model):
 class OtherObject(ProjectedObject):
     """An object of a kind that has no table of its own; `key` begins with the kind."""
 
-    kind = text_of("kind")
+    kind = TextOfManifest(("kind",))
 
     class Meta(ProjectedObject.Meta):
         pass
@@ -991,7 +961,7 @@ class RemovedObject(models.Model):
     seq = models.BigIntegerField()
     created_seq = models.BigIntegerField(help_text=gettext_lazy("of the event that created it"))
     object = models.TextField(help_text=gettext_lazy("entity id"))
-    manifest = models.JSONField()
+    manifest = ManifestField()
 
     class Meta:
         ordering = ("run_id", "seq")
@@ -1008,6 +978,31 @@ class RemovedObject(models.Model):
         return f"{self.object} until {self.seq}"
 
 
+class ManifestDictionary(models.Model):
+    """What manifests of a kind have in common: `kscope/runs/manifests` stores those of its run with it.
+
+    Written with the slice after event *seq*, by the runner alone. Values that only those who may
+    change the run are shown are not in it.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False)
+    seq = models.BigIntegerField()
+    kind = models.TextField()
+    digest = models.BinaryField()
+    content = models.BinaryField()
+    run_id: int
+
+    class Meta:
+        ordering = ("run_id", "id")
+        constraints = (
+            models.UniqueConstraint(fields=("digest", "run"), name="dictionary_digest_run"),
+        )
+        indexes = (models.Index(fields=("run", "seq"), name="dictionary_run_seq"),)
+
+    def __str__(self) -> str:
+        return f"manifests of {self.kind} in run {self.run_id}"
+
+
 __all__ = [
     "Checkpoint",
     "Command",
@@ -1017,6 +1012,7 @@ __all__ = [
     "KeptAnswer",
     "Keyframe",
     "Lesson",
+    "ManifestDictionary",
     "OtherObject",
     "ProjectedObject",
     "RemovedObject",

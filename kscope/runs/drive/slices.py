@@ -1,12 +1,11 @@
 """What a worker writes to the database: its lease, and each slice of a run in one transaction."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
-from typing import Literal
+from typing import Literal, LiteralString
 
 import orjson
 import psycopg
@@ -21,7 +20,7 @@ from psycopg.errors import (
 )
 from psycopg.rows import TupleRow
 
-from engine.api_server.store.write_record import Left, Written
+from engine.api_server.store.write_record import Left
 from engine.cluster.cluster import Slice
 from engine.cluster.source import fingerprint
 from engine.input.budget import Budget, Stop
@@ -30,9 +29,12 @@ from engine.scheduler.cycle.attempt import SchedulingAttempt
 from kscope.runs import leases, measures
 from kscope.runs.app_registry import registry
 from kscope.runs.drive.checkpoints import Saved, saved_insert
-from kscope.runs.drive.tables.run_table import FEW_ROWS, Row, RunTable, records
+from kscope.runs.drive.tables.dictionaries import dictionaries_keep
+from kscope.runs.drive.tables.run_table import FEW_ROWS, Row, RunTable, records, typed
 from kscope.runs.drive.tables.unwritten import Objects
 from kscope.runs.languages.kept import sentence_kept
+from kscope.runs.manifests.fields import OfManifest, columns_of
+from kscope.runs.manifests.packer import Dictionary, Packer
 from kscope.runs.models import RemovedObject, Run
 from kscope.runs.nudges import Outcome
 from kscope.runs.record.chunks import events_add
@@ -138,7 +140,7 @@ CONTROLS = (
 
 _REMOVALS = RunTable(
     RemovedObject._meta.db_table,
-    {"seq": "bigint", "created_seq": "bigint", "object": "text", "manifest": "jsonb"},
+    {"seq": "bigint", "created_seq": "bigint", "object": "text", "manifest": "bytea"},
 )
 
 # A slice that does not belong where the run stands divides by zero, so that the statements which
@@ -186,18 +188,22 @@ _MARK_COMMANDS = (
 )
 
 
+# Columns of a table, by name and SQL type.
+Columns = tuple[tuple[str, LiteralString], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Projection:
     """What a slice changes in one table of objects: deleted keys, and the other rows.
 
-    `kept` are the keys of those rows, and the events that created and last wrote the objects; their
-    manifests are lines of JSON, as many in each of *manifests* as go into one statement.
+    These have a key, the packed manifest, the events that created and last wrote the object, and the
+    *columns* that say what stands in the manifest.
     """
 
     table: str
+    columns: Columns
     gone: list[str]
-    kept: list[tuple[str, int, int]]
-    manifests: list[bytes]
+    rows: list[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,51 +212,61 @@ class Packed:
 
     rows: list[Row]
     projections: list[Projection]
-    removals: list[tuple[int, int, str, str]]
+    removals: list[Row]
     attempts: Sequence[SchedulingAttempt]
+    # What its manifests are packed with, as far as it is not certainly stored.
+    dictionaries: list[Dictionary]
 
     @property
     def most_rows(self) -> int:
         """How many rows it adds to a table, at most."""
-        objects = (len(each.kept) for each in self.projections)
+        objects = (len(each.rows) for each in self.projections)
         return max(len(self.rows), len(self.removals), len(self.attempts), *objects)
 
 
-def slice_packed(piece: Slice, objects: Objects | None = None) -> Packed:
+def slice_packed(
+    piece: Slice, objects: Objects | None = None, packer: Packer | None = None
+) -> Packed:
     """*piece* encoded, with *objects* sorted into tables: those whose rows are written with it.
 
-    Without any named they are those that it touched.
+    Without any named they are those that it touched. *packer* is that of the run.
     """
+    packer = packer or Packer()
     if objects is None:
         objects = {each: (one, piece.written[each]) for each, one in piece.touched.items()}
-    removals = [
-        (one.seq, one.created, one.entity, orjson.dumps(one.manifest).decode())
+    removals: list[Row] = [
+        (one.seq, one.created, one.entity, packer.packed(one.entity, one.manifest))
         for one in piece.removals
     ]
     rows: list[Row] = [tuple(row) for row in piece.rows]
-    return Packed(rows, projections_of(objects), removals, piece.attempts)
+    projections = projections_of(objects, packer)
+    return Packed(rows, projections, removals, piece.attempts, packer.unsaved)
 
 
-def projections_of(objects: Objects) -> list[Projection]:
+def rows_packed(objects: Objects, packer: Packer) -> Packed:
+    """The rows of *objects* alone."""
+    projections = projections_of(objects, packer)
+    return Packed([], projections, [], [], packer.unsaved)
+
+
+def projections_of(objects: Objects, packer: Packer) -> list[Projection]:
     """*objects* sorted into tables and encoded."""
-    by_table: dict[str, dict[str, tuple[Manifest | None, Written]]] = {}
-    for entity, written in objects.items():
+    by_table: dict[str, tuple[Projection, list[OfManifest]]] = {}
+    for entity, (manifest, written) in objects.items():
         model, key = registry.place_of(entity)
-        by_table.setdefault(model._meta.db_table, {})[key] = written
-    return [_projection(table, of_table) for table, of_table in by_table.items()]
-
-
-def _projection(table: str, objects: Mapping[str, tuple[Manifest | None, Written]]) -> Projection:
-    kept = [
-        (key, written.created, written.newest)
-        for key, (manifest, written) in objects.items()
-        if manifest is not None
-    ]
-    texts = (orjson.dumps(each) for each, _ in objects.values() if each is not None)
-    # A text for each manifest would take three times the memory.
-    manifests = [b"\n".join(islice(texts, MANY_OBJECTS)) for _ in range(0, len(kept), MANY_OBJECTS)]
-    gone = [key for key, (manifest, _) in objects.items() if manifest is None]
-    return Projection(table, gone, kept, manifests)
+        table = model._meta.db_table
+        if table not in by_table:
+            columns = columns_of(model)
+            named: Columns = tuple((each.attname, each.SQL_TYPE) for each in columns)
+            by_table[table] = Projection(table, named, [], []), columns
+        projection, columns = by_table[table]
+        if manifest is None:
+            projection.gone.append(key)
+            continue
+        found = [each.value_in(manifest) for each in columns]
+        packed = packer.packed(entity, manifest)
+        projection.rows.append((key, packed, written.created, written.newest, *found))
+    return [projection for projection, _ in by_table.values()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,6 +316,9 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
                 with link.pipeline() if packed.most_rows <= FEW_ROWS else nullcontext():
                     _move_head(moved, run_id, epoch, commit)
                     events_add(link, run_id, packed.rows)
+                    # They go with what is written after the event before.
+                    before = commit.before.seq if commit.before else 0
+                    dictionaries_keep(link, run_id, before, packed.dictionaries)
                     for projection in packed.projections:
                         _write_objects(link, run_id, projection)
                     _REMOVALS.add(link, run_id, packed.removals)
@@ -456,56 +475,58 @@ def _move_head(cursor: Cursor[TupleRow], run_id: int, epoch: int, commit: Commit
 
 
 def _write_objects(link: Connection[TupleRow], run_id: int, projection: Projection) -> None:
-    delete, upsert, find, copy = _statements(projection.table)
+    delete, upsert, find, copy = _statements(projection.table, projection.columns)
+    rows = projection.rows
     if projection.gone:
         Cursor(link).execute(delete, [run_id, projection.gone])
-    is_first = len(projection.kept) > FEW_ROWS and not _has_rows(link, find, run_id)
-    with Cursor(link).copy(copy) if is_first else nullcontext() as rows:
-        for place, lines in enumerate(projection.manifests):
-            start = place * MANY_OBJECTS
-            kept = projection.kept[start : start + MANY_OBJECTS]
-            pairs = zip(kept, lines.split(b"\n"), strict=True)
-            if rows is not None:
-                for (key, created, newest), text in pairs:
-                    rows.write_row((run_id, key, text.decode(), created, newest))
-                continue
-            objects = [
-                {
-                    "key": key,
-                    "manifest": orjson.Fragment(text),
-                    "created": created,
-                    "newest": newest,
-                }
-                for (key, created, newest), text in pairs
-            ]
-            Cursor(link).execute(upsert, [run_id, records(objects)], prepare=True)
+    if len(rows) > FEW_ROWS and not _has_rows(link, find, run_id):
+        with Cursor(link).copy(copy) as copied:
+            for row in rows:
+                copied.write_row((run_id, *row))
+        return
+    names = (*_OF_EACH, *(name for name, _ in projection.columns))
+    for start in range(0, len(rows), MANY_OBJECTS):
+        several = rows[start : start + MANY_OBJECTS]
+        objects = [dict(zip(names, row, strict=True)) for row in several]
+        Cursor(link).execute(upsert, [run_id, records(objects)], prepare=True)
 
 
 def _has_rows(link: Connection[TupleRow], find: bytes, run_id: int) -> bool:
     return Cursor(link).execute(find, [run_id]).fetchone() is not None
 
 
+# The columns of every table of objects, and their types.
+_OF_EACH: dict[str, LiteralString] = {
+    "key": "text",
+    "manifest": "bytea",
+    "created_seq": "bigint",
+    "seq": "bigint",
+}
+
+
 @cache
-def _statements(table: str) -> tuple[bytes, bytes, bytes, bytes]:
+def _statements(table: str, columns: Columns) -> tuple[bytes, bytes, bytes, bytes]:
     """What deletes objects of a run from the table, what writes others there, or finds any.
 
     The last one copies objects of a run of which there are none yet: that takes half the time.
     """
     name = sql.Identifier(table)
-    delete = sql.SQL("DELETE FROM {} WHERE run_id = %s AND key = ANY(%s)")
+    types: dict[str, LiteralString] = {**_OF_EACH, **dict(columns)}
+    names = sql.SQL(", ").join(map(sql.Identifier, types))
+    written = [each for each in types if each != "key"]
+    changed = sql.SQL(", ").join(
+        sql.SQL("{column} = EXCLUDED.{column}").format(column=sql.Identifier(each))
+        for each in written
+    )
+    delete = sql.SQL("DELETE FROM {} WHERE run_id = %s AND key = ANY(%s)").format(name)
     upsert = sql.SQL(
-        "INSERT INTO {} (run_id, key, manifest, created_seq, seq)"
-        " SELECT %s, key, manifest, created, newest FROM jsonb_to_recordset(%s::jsonb)"
-        "  AS kept (key text, manifest jsonb, created bigint, newest bigint)"
-        " ON CONFLICT (run_id, key) DO UPDATE SET manifest = EXCLUDED.manifest,"
-        " created_seq = EXCLUDED.created_seq, seq = EXCLUDED.seq"
-    )
-    find = sql.SQL("SELECT FROM {} WHERE run_id = %s LIMIT 1")
-    copy = sql.SQL("COPY {} (run_id, key, manifest, created_seq, seq) FROM STDIN")
-    delete, upsert, find, copy = (
-        each.format(name).as_bytes() for each in (delete, upsert, find, copy)
-    )
-    return delete, upsert, find, copy
+        "INSERT INTO {table} (run_id, {names})"
+        " SELECT %s, {names} FROM jsonb_to_recordset(%s::jsonb) AS kept ({typed})"
+        " ON CONFLICT (run_id, key) DO UPDATE SET {changed}"
+    ).format(table=name, names=names, typed=typed(types), changed=changed)
+    find = sql.SQL("SELECT FROM {} WHERE run_id = %s LIMIT 1").format(name)
+    copy = sql.SQL("COPY {} (run_id, {}) FROM STDIN").format(name, names)
+    return delete.as_bytes(), upsert.as_bytes(), find.as_bytes(), copy.as_bytes()
 
 
 def _mark_commands(link: Connection[TupleRow], done: Sequence[Done]) -> None:

@@ -6,11 +6,18 @@ from django.db import connection
 
 from kscope.runs.app_registry import registry
 from kscope.runs.history.keyframes import chunks_forget
-from kscope.runs.models import Checkpoint, Keyframe, RemovedObject, Run, ViewChunk
+from kscope.runs.models import (
+    Checkpoint,
+    Keyframe,
+    ManifestDictionary,
+    RemovedObject,
+    Run,
+    ViewChunk,
+)
 from kscope.runs.record.chunks import events_cut
 from kscope.runs.record.parts import Part, last_read, sources_lock
 
-_TABLES = (Checkpoint, Keyframe, RemovedObject)
+_TABLES = (Checkpoint, Keyframe, ManifestDictionary, RemovedObject)
 
 
 def histories_release(run_id: int, read: Sequence[Part]) -> None:

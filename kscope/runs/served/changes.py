@@ -1,22 +1,13 @@
 """What was written in a run between two events: for who tells others of each change."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 
-from kscope.runs.served.objects import REMOVED, rows_of
+from kscope.runs.served.objects import Row, removals_read, rows_of
 
 Link = psycopg.AsyncConnection[Any]
-
-
-class Row(NamedTuple):
-    """An object as event *seq* wrote it; event *created* made it. The manifest is JSON."""
-
-    entity: str
-    seq: int
-    created: int
-    text: str
 
 
 async def entities_between(link: Link, run_id: int, after: int, upto: int) -> list[str]:
@@ -31,7 +22,7 @@ async def entities_between(link: Link, run_id: int, after: int, upto: int) -> li
 async def written_by_commands(link: Link, run_id: int, after: int, upto: int) -> list[Row]:
     """What commands wrote, each version once: one that changed nothing left what was there."""
     found = await link.execute(
-        "SELECT DISTINCT ON (written_seq) object, written_seq, created_seq, manifest::text"
+        "SELECT DISTINCT ON (written_seq) object, written_seq, created_seq, convert_to(manifest::text, 'UTF8')"
         " FROM runs_command WHERE run_id = %s AND written_seq > %s AND written_seq <= %s"
         " ORDER BY written_seq",
         [run_id, after, upto],
@@ -43,21 +34,14 @@ async def written_since(
     link: Link, run_id: int, entities: Sequence[str], after: int
 ) -> AsyncIterator[Row]:
     """The newest versions of those of *entities* that were written after event *after*."""
-    async for entity, row in rows_of(
-        link, run_id, entities, "seq, created_seq, manifest::text", newer=after
-    ):
-        yield Row(entity, *row)
+    async for row in rows_of(link, run_id, entities, newer=after):
+        yield row
 
 
 async def removed_since(link: Link, run_id: int, after: int, upto: int) -> list[Row]:
     """The objects that went after event *after*, and before *upto* or had come before that."""
-    found = await link.execute(
-        f"SELECT object, seq, created_seq, manifest::text FROM {REMOVED}"
-        " AND seq > %s AND created_seq <= %s"
-        " AND (seq <= %s OR created_seq > %s)",
-        [run_id, after, upto, upto, after],
-    )
-    return [Row(*row) for row in await found.fetchall()]
+    condition = "seq > %s AND created_seq <= %s AND (seq <= %s OR created_seq > %s)"
+    return await removals_read(link, run_id, condition, after, upto, upto, after)
 
 
 async def time_of(link: Link, run_id: int, seq: int) -> int:

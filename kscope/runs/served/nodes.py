@@ -2,11 +2,11 @@
 
 from typing import Any, NamedTuple
 
+import orjson
 import psycopg
-from psycopg import sql
 
-from engine.objects.kinds import entity_id
-from kscope.runs.app_registry import registry
+from engine.objects.manifest_parts import section
+from kscope.runs.served.objects import Row, kind_after, removals_read
 
 Link = psycopg.AsyncConnection[Any]
 
@@ -28,23 +28,19 @@ async def nodes_since(link: Link, run_id: int, seq: int) -> tuple[int, list[Node
     found = await (await link.execute(_UPTO, [run_id])).fetchone()
     if found is None:
         return seq, []
-    model, before = registry.place_of(entity_id("Node", ""))
-    statement = _NODES.format(table=sql.Identifier(model._meta.db_table))
-    given = {"run": run_id, "after": seq, "before": before}
-    rows = await (await link.execute(statement, given)).fetchall()
-    return found[0], [NodeRow(*row) for row in rows]
+    # The condition that is written out is that of an index of the few removed nodes.
+    gone = await removals_read(
+        link, run_id, "removed.seq > %s AND removed.object LIKE 'node/%%'", seq
+    )
+    kept = await kind_after(link, run_id, "Node", seq)
+    nodes = [_node(row, row.created) for row in gone] + [_node(row, row.seq) for row in kept]
+    return found[0], sorted(nodes, key=lambda each: each.seq)
+
+
+def _node(row: Row, since: int) -> NodeRow:
+    manifest = orjson.loads(row.text)
+    addresses = section(manifest, "status").get("addresses") or []
+    return NodeRow(str(manifest["metadata"]["name"]), since, row.created, addresses)
 
 
 _UPTO = "SELECT coalesce(rows_seq, head_seq) FROM runs_run WHERE id = %s"
-# The condition that is written out is that of an index of the few removed nodes.
-_NODES = sql.SQL(
-    "SELECT manifest #>> '{{metadata,name}}', created_seq AS since, created_seq,"
-    " coalesce(manifest #> '{{status,addresses}}', '[]')"
-    " FROM runs_runpart AS part JOIN runs_removedobject AS gone ON gone.run_id = part.source"
-    " AND gone.seq > part.after AND gone.seq <= part.upto"
-    " WHERE part.run_id = %(run)s AND gone.seq > %(after)s AND gone.object LIKE 'node/%%'"
-    " UNION ALL SELECT manifest #>> '{{metadata,name}}', seq, created_seq,"
-    " coalesce(manifest #> '{{status,addresses}}', '[]')"
-    " FROM {table} WHERE run_id = %(run)s AND starts_with(key, %(before)s) AND seq > %(after)s"
-    " ORDER BY since"
-)

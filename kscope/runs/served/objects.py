@@ -3,14 +3,16 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache
-from typing import Any, LiteralString
+from typing import Any, LiteralString, NamedTuple
 
 import orjson
 import psycopg
 from psycopg import sql
 
 from engine.objects.kinds import entity_id
+from engine.objects.objects import Manifest
 from kscope.runs.app_registry import registry
+from kscope.runs.served.texts import texts_read
 from kscope.runs.served.versions import Version
 
 BATCH = 200  # objects that are read at a time
@@ -53,7 +55,11 @@ async def objects_read(
     async with cursor:
         await cursor.execute(_several(table), [run_id, key, key + after])
         while rows := await cursor.fetchmany(BATCH):
-            yield [Version(seq, orjson.loads(text), made) for seq, made, text in rows]
+            texts = await texts_read(link, [packed for *_, packed in rows])
+            yield [
+                Version(seq, orjson.loads(text), made)
+                for (seq, made, _), text in zip(rows, texts, strict=True)
+            ]
 
 
 async def objects_count(link: Link, run_id: int, kind: str, namespace: str, after: str) -> int:
@@ -90,7 +96,8 @@ async def objects_at(link: Link, places: Iterable[Place]) -> dict[Place, Version
     found: dict[Place, Version] = {}
     for (run_id, table), several in keys.items():
         rows = await (await link.execute(_of_keys(table), [run_id, several])).fetchall()
-        for key, seq, made, text in rows:
+        texts = await texts_read(link, [packed for *_, packed in rows])
+        for (key, seq, made, _), text in zip(rows, texts, strict=True):
             found[run_id, table, key] = Version(seq, orjson.loads(text), made)
     return found
 
@@ -103,17 +110,47 @@ async def namespaces_used(link: Link, run_id: int) -> list[str]:
     return [row[0] for row in await found.fetchall()]
 
 
+class Row(NamedTuple):
+    """An object as event *seq* wrote it; event *created* made it. The manifest is JSON."""
+
+    entity: str
+    seq: int
+    created: int
+    text: bytes
+
+
 async def rows_of(
-    link: Link, run_id: int, entities: Sequence[str], columns: LiteralString, newer: int = -1
-) -> AsyncIterator[tuple[str, tuple[Any, ...]]]:
-    """The ids of *entities* that there are and were written after event *newer*, with *columns*."""
+    link: Link, run_id: int, entities: Sequence[str], newer: int = -1
+) -> AsyncIterator[Row]:
+    """Those of *entities* that there are and were written after event *newer*."""
     for table, keys in _keys_by_table(entities).items():
-        statement = sql.SQL(
-            "SELECT key, {} FROM {} WHERE run_id = %s AND key = ANY(%s) AND seq > %s"
-        ).format(sql.SQL(columns), sql.Identifier(table))
-        rows = await (await link.execute(statement, [run_id, [*keys], newer])).fetchall()
-        for key, *row in rows:
-            yield keys[key], tuple(row)
+        rows = await (await link.execute(_newer(table), [run_id, [*keys], newer])).fetchall()
+        for key, *row in await _with_texts(link, rows):
+            yield Row(keys[key], *row)
+
+
+async def kind_after(link: Link, run_id: int, kind: str, seq: int) -> list[Row]:
+    """The objects of a kind that were written after event *seq*."""
+    table, before = _table_of(kind)
+    found = await link.execute(_of_kind_newer(table), [run_id, before, seq])
+    return [Row(*row) for row in await _with_texts(link, await found.fetchall())]
+
+
+async def removals_read(
+    link: Link, run_id: int, condition: LiteralString, *values: object
+) -> list[Row]:
+    """The objects that are gone, of the history of a run, as they were; which, *condition* says."""
+    found = await link.execute(
+        f"SELECT object, seq, created_seq, manifest FROM {REMOVED} AND {condition}",
+        [run_id, *values],
+    )
+    return [Row(*row) for row in await _with_texts(link, await found.fetchall())]
+
+
+async def _with_texts(link: Link, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """*rows* with the text of the manifest that each has in its last column."""
+    texts = await texts_read(link, [row[-1] for row in rows])
+    return [(*row[:-1], text) for row, text in zip(rows, texts, strict=True)]
 
 
 def _keys_by_table(entities: Iterable[str]) -> Mapping[str, dict[str, str]]:
@@ -140,7 +177,25 @@ def _within(kind: str, namespace: str) -> tuple[str, str]:
 @cache
 def _of_keys(table: str) -> bytes:
     statement = sql.SQL(
-        "SELECT key, seq, created_seq, manifest::text FROM {} WHERE run_id = %s AND key = ANY(%s)"
+        "SELECT key, seq, created_seq, manifest FROM {} WHERE run_id = %s AND key = ANY(%s)"
+    )
+    return statement.format(sql.Identifier(table)).as_bytes()
+
+
+@cache
+def _of_kind_newer(table: str) -> bytes:
+    statement = sql.SQL(
+        "SELECT key, seq, created_seq, manifest FROM {}"
+        " WHERE run_id = %s AND starts_with(key, %s) AND seq > %s"
+    )
+    return statement.format(sql.Identifier(table)).as_bytes()
+
+
+@cache
+def _newer(table: str) -> bytes:
+    statement = sql.SQL(
+        "SELECT key, seq, created_seq, manifest FROM {}"
+        " WHERE run_id = %s AND key = ANY(%s) AND seq > %s"
     )
     return statement.format(sql.Identifier(table)).as_bytes()
 
@@ -161,9 +216,7 @@ def _written(table: str) -> bytes:
 
 @cache
 def _several(table: str) -> sql.Composed:
-    statement = sql.SQL(
-        f'SELECT seq, created_seq, manifest::text {_AFTER} ORDER BY key COLLATE "C"'
-    )
+    statement = sql.SQL(f'SELECT seq, created_seq, manifest {_AFTER} ORDER BY key COLLATE "C"')
     return statement.format(sql.Identifier(table))
 
 
@@ -176,9 +229,12 @@ async def removed_last(
     link: Link, run_id: int, entities: Sequence[str], upto: int
 ) -> dict[str, tuple[int, str]]:
     """For each of *entities* that was removed up to event *upto*, the last event that did, and its uid."""
-    found = await link.execute(
-        "SELECT DISTINCT ON (object) object, seq, coalesce(manifest #>> '{metadata,uid}', '')"
-        f" FROM {REMOVED} AND object = ANY(%s) AND seq <= %s ORDER BY object, seq DESC",
-        [run_id, [*entities], upto],
+    found = await removals_read(
+        link, run_id, "object = ANY(%s) AND seq <= %s ORDER BY seq", [*entities], upto
     )
-    return {entity: (seq, uid) for entity, seq, uid in await found.fetchall()}
+    return {each.entity: (each.seq, uid_of(orjson.loads(each.text))) for each in found}
+
+
+def uid_of(manifest: Manifest) -> str:
+    """The uid of an object, or ""."""
+    return str((manifest.get("metadata") or {}).get("uid") or "")

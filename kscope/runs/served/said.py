@@ -6,8 +6,9 @@ import orjson
 import psycopg
 
 from engine.objects.kubernetes_events import Life, Said
+from engine.objects.manifest_parts import section
 from kscope.runs.selectors import SEQS_BEFORE
-from kscope.runs.served.objects import REMOVED, rows_of
+from kscope.runs.served.objects import Row, removals_read, rows_of, uid_of
 from kscope.runs.served.versions import Version
 
 Link = psycopg.AsyncConnection[Any]
@@ -30,13 +31,6 @@ _KEPT = (
     " data #> '{kept,metadata,name}'), (data->'kept')::text, coalesce((data->>'gone')::bool, false)"
     " FROM events_between(%(run)s, %(after)s, %(upto)s)"
     " WHERE data->'kept' IS NOT NULL ORDER BY seq"
-)
-
-
-_OF_MANIFEST = (
-    "coalesce(manifest #>> '{metadata,uid}', ''),"
-    " coalesce(manifest #>> '{spec,schedulerName}', ''),"
-    " coalesce(manifest #>> '{spec,nodeName}', '')"
 )
 
 
@@ -75,12 +69,15 @@ async def kept_before(link: Link, run_id: int, *, upto: int, since: int) -> list
 async def lives_of(link: Link, run_id: int, entities: list[str]) -> dict[str, list[Life]]:
     """The lives of each object, oldest first: one that was made again has several."""
     lives: dict[str, list[Life]] = {}
-    found = await link.execute(
-        f"SELECT object, {_OF_MANIFEST}, created_seq FROM {REMOVED} AND object = ANY(%s) ORDER BY seq",
-        [run_id, entities],
-    )
-    for entity, uid, scheduler, node, created in await found.fetchall():
-        lives.setdefault(entity, []).append(Life(uid, scheduler, node, created))
-    async for entity, row in rows_of(link, run_id, entities, f"{_OF_MANIFEST}, created_seq"):
-        lives.setdefault(entity, []).append(Life(*row))
+    for row in await removals_read(link, run_id, "object = ANY(%s) ORDER BY seq", entities):
+        lives.setdefault(row.entity, []).append(_life(row))
+    async for row in rows_of(link, run_id, entities):
+        lives.setdefault(row.entity, []).append(_life(row))
     return lives
+
+
+def _life(row: Row) -> Life:
+    manifest = orjson.loads(row.text)
+    spec = section(manifest, "spec")
+    scheduler, node = str(spec.get("schedulerName") or ""), str(spec.get("nodeName") or "")
+    return Life(uid_of(manifest), scheduler, node, row.created)

@@ -31,7 +31,7 @@ class RunTable:
                 "INSERT INTO {table} (run_id, {columns}) SELECT %s, {columns}"
                 " FROM jsonb_to_recordset(%s::jsonb) AS added ({typed})"
             )
-            .format(table=table, columns=columns, typed=_typed(types))
+            .format(table=table, columns=columns, typed=typed(types))
             .as_bytes()
         )
 
@@ -67,7 +67,7 @@ def records(objects: Sequence[object]) -> str:
     return orjson.dumps(objects, default=_bytea).decode()
 
 
-def _typed(types: Mapping[str, LiteralString]) -> sql.Composable:
+def typed(types: Mapping[str, LiteralString]) -> sql.Composable:
     """The columns with their types, as jsonb_to_recordset takes them."""
     columns = [
         sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind)) for name, kind in types.items()
