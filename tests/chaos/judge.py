@@ -12,6 +12,12 @@ from engine.input.scenario import Scenario
 from engine.kernel.stepwise import finished
 from kscope.runs.contents import items_in
 from kscope.runs.drive.replay import going_to
+from kscope.runs.manifests.packed import (
+    DICTIONARY,
+    UnknownDictionary,
+    dictionary_note,
+    text_of,
+)
 from kscope.runs.models import Run
 from tests.chaos.tree import Tree
 
@@ -67,6 +73,14 @@ class _Judge:
         )
         (row,) = self.ask(f"SELECT {columns} FROM runs_run WHERE id = %s", self.run_id)  # type: ignore[arg-type]
         return Run(pk=self.run_id, **dict(zip(columns.split(", "), row, strict=True)))
+
+    def _text(self, stored: bytes) -> bytes:
+        try:
+            return text_of(stored)
+        except UnknownDictionary as unknown:
+            ((digest, content),) = self.ask(DICTIONARY, unknown.digest)
+            dictionary_note(digest, content)
+        return text_of(stored)
 
     def _created(self) -> Cluster:
         """The cluster at the beginning of the run."""
@@ -130,10 +144,10 @@ class _Judge:
         self.expect([_plain(row) for row in recorded] == wanted, "the events differ")
         for prefix, table in _TABLES.items():
             rows = self.ask(
-                f"SELECT key, manifest::text FROM {table} WHERE run_id = %s ORDER BY key",  # type: ignore[arg-type]
+                f"SELECT key, manifest FROM {table} WHERE run_id = %s ORDER BY key",  # type: ignore[arg-type]
                 self.run_id,
             )
-            kept = {f"{prefix}/{key}": orjson.loads(text) for key, text in rows}
+            kept = {f"{prefix}/{key}": orjson.loads(self._text(stored)) for key, stored in rows}
             live = {
                 obj.id: orjson.loads(orjson.dumps(obj.raw))
                 for kind in engine.store.kinds()

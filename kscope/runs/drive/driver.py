@@ -42,9 +42,7 @@ from kscope.runs.drive.forks import (
 from kscope.runs.drive.garbage import Memory
 from kscope.runs.drive.keeper import Build
 from kscope.runs.drive.memory import BudgetGuard
-from kscope.runs.drive.tables.dictionaries import dictionaries_of
 from kscope.runs.drive.tables.unwritten import Unwritten
-from kscope.runs.manifests.packer import Dictionary, Packer
 from kscope.runs.models import Run
 from kscope.runs.nudges import publish_head
 
@@ -144,9 +142,6 @@ class Driver:
         self._engine: Cluster | None = None
         self._memory = Memory(lambda: host.memory_of_others(run_id))
         self._writing: Future[slices.Controls] | None = None
-        self._packer = Packer()
-        # What the slice that is being written stores of the packer's.
-        self._dictionaries: list[Dictionary] = []
         self.unwritten = Unwritten()
         """The objects whose rows are still to be written."""
 
@@ -209,7 +204,6 @@ class Driver:
         self._engine = yield from self._built(run)
         self.build = None
         self.unwritten.begin(run, self._engine)
-        self._packer = Packer(dictionaries_of(self.run_id))
         self._unexpected = self.engine.unexpected
         self._pace: Pace | None = None
         self._is_started = run.is_started
@@ -287,13 +281,12 @@ class Driver:
 
     def _written(self) -> Turns[None]:
         """Until nothing is being written. Raises what went wrong: LostLease, or a database error."""
-        while self._writing is not None:
-            if self._writing.done():
-                writing, self._writing, self.writing_since = self._writing, None, None
-                self.controls = writing.result()
-                self._packer.note_saved(self._dictionaries)
-            else:
-                yield WHEN_WOKEN
+        while self._writing is not None and not self._writing.done():
+            yield WHEN_WOKEN
+        if self._writing is not None:
+            writing, self._writing, self.writing_since = self._writing, None, None
+            self.controls = writing.result()
+            self.unwritten.packer.note_saved()
 
     # One slice
 
@@ -459,9 +452,8 @@ class Driver:
         count = self._commands.count
         head = _head_of(engine, count, self._budget.memory.used)
         own = own_slice(self.run_id, piece, self._borrowed)
-        packed = slices.slice_packed(own, objects, self._packer)
         commit = slices.Commit(
-            packed=packed,
+            packed=slices.slice_packed(own, objects, self.unwritten.packer),
             head=head,
             before=self._head,
             done=done or (),
@@ -480,7 +472,6 @@ class Driver:
         if writes_rows:
             self.unwritten.clear()
         self._writing = self._host.write(self.run_id, self.epoch, commit)
-        self._dictionaries = packed.dictionaries
         self._committed = self.writing_since = self.renewed_at = time.monotonic()
         if waits or self.wanted.status != Run.Status.PLAYING:
             yield from self._written()
@@ -562,7 +553,7 @@ def rows_of_broken(driver: Driver) -> Turns[None]:
     """Have the rows of objects say what is on record of a run whose engine has broken since."""
     if not driver.unwritten:
         return
-    packed = slices.rows_packed(driver.unwritten.objects, driver._packer)
+    packed = slices.rows_packed(driver.unwritten.objects, driver.unwritten.packer)
     commit = slices.Commit(packed=packed, head=driver._head, before=driver._head, rows="newest")
     driver.unwritten.clear()
     driver._writing = driver._host.write(driver.run_id, driver.epoch, commit)

@@ -78,10 +78,9 @@ class Packer:
         """Those that are not certainly stored; to be stored with what is packed, or before."""
         return [*self._unsaved.values()]
 
-    def note_saved(self, dictionaries: Iterable[Dictionary]) -> None:
-        """These are stored."""
-        for each in dictionaries:
-            self._unsaved.pop(each.digest, None)
+    def note_saved(self) -> None:
+        """All that was packed so far is stored."""
+        self._unsaved.clear()
 
     def packed(self, entity: str, manifest: dict[str, Any]) -> bytes:
         """The stored form of the manifest of *entity*."""

@@ -11,6 +11,8 @@ from engine.api_server.store.write_record import Written
 from engine.cluster.cluster import Cluster, Slice
 from engine.objects.objects import Manifest
 from kscope.runs.drive.beginning.clusters import manifests_of
+from kscope.runs.drive.tables.dictionaries import dictionaries_of
+from kscope.runs.manifests.packer import Packer
 from kscope.runs.models import RemovedObject, Run
 from kscope.runs.record.parts import in_history
 
@@ -31,9 +33,12 @@ class Unwritten:
         # An earlier driver has left rows behind, even if there is nothing to write by now.
         self._is_behind = False
         self._since = time.monotonic()
+        self.packer = Packer()
+        """Packs their manifests."""
 
     def begin(self, run: Run, engine: Cluster) -> None:
         """*engine* stands at the head of *run*, whose rows may be those of an earlier event."""
+        self.packer = Packer(dictionaries_of(run.pk))
         if run.rows_seq is not None:
             self._is_behind = True
             self._objects |= _written_after(run, run.rows_seq, engine)
