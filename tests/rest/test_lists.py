@@ -1,6 +1,7 @@
 """Lists come in pages of one shape; objects and differences at any event."""
 
 import base64
+import json
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -138,6 +139,18 @@ def test_objects_now_are_those_of_the_newest_event(client: Client, driven: Run) 
     inside = client.get(address, {"kind": "Pod", "namespace": "kube-system"}).json()
     assert inside["items"] == []
     assert client.get(address).status_code == 400
+
+
+def test_objects_read_alike_from_rows_and_replays(client: Client, driven: Run) -> None:
+    address, head = f"/api/v1/runs/{driven.pk}/objects/", driven.head_seq
+    for path in (f"{address}?kind=Pod", f"{address}?kind=Node", f"{address}pod/default/web/"):
+        joint = "&" if "?" in path else "?"
+        now = client.get(path).json()
+        then = client.get(f"{path}{joint}seq={head}").json()
+        shown = [each["manifest"] for each in now["items"]] if "items" in now else [now]
+        assert [*shown[0]][:3] == ["apiVersion", "kind", "metadata"]
+        assert json.dumps(shown) == json.dumps(shown, sort_keys=True)
+        assert json.dumps(now) == json.dumps(then)
 
 
 def test_a_difference_is_what_events_changed(client: Client, driven: Run) -> None:

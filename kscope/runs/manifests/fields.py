@@ -4,11 +4,13 @@ from typing import Any, ClassVar, LiteralString
 
 import orjson
 from django.db import models
+from django.http import Http404
 
 from kscope.runs.manifests.packed import (
     DICTIONARY,
     UnknownDictionary,
     dictionary_note,
+    loss_note,
     packed_alone,
     text_of,
 )
@@ -17,7 +19,10 @@ Manifest = dict[str, Any]
 
 
 class ManifestField(models.BinaryField):
-    """A manifest, stored as `packed` says."""
+    """A manifest, stored as `packed` says.
+
+    Reading one whose run is deleted meanwhile, with its dictionary, raises Http404.
+    """
 
     def from_db_value(self, value: bytes | None, _expression: Any, connection: Any) -> Any:
         """See Field."""
@@ -31,7 +36,8 @@ class ManifestField(models.BinaryField):
                 cursor.execute(DICTIONARY, [unknown.digest])
                 row = cursor.fetchone()
             if row is None:
-                raise
+                loss_note(unknown)
+                raise Http404(str(unknown)) from unknown
             dictionary_note(bytes(row[0]), bytes(row[1]))
             text = text_of(value)
         return orjson.loads(text)

@@ -15,6 +15,7 @@ that it has read. See docs/adr/0059.
 """
 
 import hashlib
+import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
@@ -34,6 +35,7 @@ _FRAME_AT: Final = 1 + DIGEST_BYTES
 _MOST: Final = 64
 DICTIONARY: Final = "SELECT digest, content FROM runs_manifestdictionary WHERE digest = %s LIMIT 1"
 
+_log = logging.getLogger(__name__)
 _alone = zstandard.ZstdDecompressor()
 _known: OrderedDict[bytes, zstandard.ZstdDecompressor] = OrderedDict()
 # One text at a time: a decompressor must not be used by two threads at once.
@@ -46,6 +48,11 @@ class UnknownDictionary(LookupError):
     def __init__(self, digest: bytes) -> None:
         super().__init__(f"there is no dictionary {digest.hex()}")
         self.digest = digest
+
+
+def loss_note(unknown: UnknownDictionary) -> None:
+    """The dictionary is not stored either: it went with its run, unless the database lost it."""
+    _log.warning("%s: its run was deleted, or the database is damaged", unknown)
 
 
 def digest_of(content: bytes) -> bytes:

@@ -12,7 +12,7 @@ from psycopg import sql
 from engine.objects.kinds import entity_id
 from engine.objects.objects import Manifest
 from kscope.runs.app_registry import registry
-from kscope.runs.served.texts import texts_read
+from kscope.runs.served.texts import with_texts
 from kscope.runs.served.versions import Version
 
 BATCH = 200  # objects that are read at a time
@@ -55,10 +55,9 @@ async def objects_read(
     async with cursor:
         await cursor.execute(_several(table), [run_id, key, key + after])
         while rows := await cursor.fetchmany(BATCH):
-            texts = await texts_read(link, [packed for *_, packed in rows])
             yield [
                 Version(seq, orjson.loads(text), made)
-                for (seq, made, _), text in zip(rows, texts, strict=True)
+                for seq, made, text in await with_texts(link, rows)
             ]
 
 
@@ -96,8 +95,7 @@ async def objects_at(link: Link, places: Iterable[Place]) -> dict[Place, Version
     found: dict[Place, Version] = {}
     for (run_id, table), several in keys.items():
         rows = await (await link.execute(_of_keys(table), [run_id, several])).fetchall()
-        texts = await texts_read(link, [packed for *_, packed in rows])
-        for (key, seq, made, _), text in zip(rows, texts, strict=True):
+        for key, seq, made, text in await with_texts(link, rows):
             found[run_id, table, key] = Version(seq, orjson.loads(text), made)
     return found
 
@@ -125,7 +123,7 @@ async def rows_of(
     """Those of *entities* that there are and were written after event *newer*."""
     for table, keys in _keys_by_table(entities).items():
         rows = await (await link.execute(_newer(table), [run_id, [*keys], newer])).fetchall()
-        for key, *row in await _with_texts(link, rows):
+        for key, *row in await with_texts(link, rows):
             yield Row(keys[key], *row)
 
 
@@ -133,24 +131,21 @@ async def kind_after(link: Link, run_id: int, kind: str, seq: int) -> list[Row]:
     """The objects of a kind that were written after event *seq*."""
     table, before = _table_of(kind)
     found = await link.execute(_of_kind_newer(table), [run_id, before, seq])
-    return [Row(*row) for row in await _with_texts(link, await found.fetchall())]
+    return [Row(*row) for row in await with_texts(link, await found.fetchall())]
 
 
 async def removals_read(
-    link: Link, run_id: int, condition: LiteralString, *values: object
+    link: Link, run_id: int, condition: LiteralString, *values: object, each: LiteralString = ""
 ) -> list[Row]:
-    """The objects that are gone, of the history of a run, as they were; which, *condition* says."""
+    """The objects that are gone, of the history of a run, as they were; which, *condition* says.
+
+    *each* may be a DISTINCT ON.
+    """
     found = await link.execute(
-        f"SELECT object, seq, created_seq, manifest FROM {REMOVED} AND {condition}",
+        f"SELECT {each} object, seq, created_seq, manifest FROM {REMOVED} AND {condition}",
         [run_id, *values],
     )
-    return [Row(*row) for row in await _with_texts(link, await found.fetchall())]
-
-
-async def _with_texts(link: Link, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """*rows* with the text of the manifest that each has in its last column."""
-    texts = await texts_read(link, [row[-1] for row in rows])
-    return [(*row[:-1], text) for row, text in zip(rows, texts, strict=True)]
+    return [Row(*row) for row in await with_texts(link, await found.fetchall())]
 
 
 def _keys_by_table(entities: Iterable[str]) -> Mapping[str, dict[str, str]]:
@@ -229,8 +224,9 @@ async def removed_last(
     link: Link, run_id: int, entities: Sequence[str], upto: int
 ) -> dict[str, tuple[int, str]]:
     """For each of *entities* that was removed up to event *upto*, the last event that did, and its uid."""
+    condition = "object = ANY(%s) AND seq <= %s ORDER BY object, seq DESC"
     found = await removals_read(
-        link, run_id, "object = ANY(%s) AND seq <= %s ORDER BY seq", [*entities], upto
+        link, run_id, condition, [*entities], upto, each="DISTINCT ON (object)"
     )
     return {each.entity: (each.seq, uid_of(orjson.loads(each.text))) for each in found}
 

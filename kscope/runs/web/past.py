@@ -13,6 +13,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
+import orjson
 from django.utils.translation import gettext
 
 from engine.api_server.store.write_record import Written
@@ -23,6 +24,8 @@ from kscope.runs.aside import Question
 from kscope.runs.drive.beginning.clusters import manifests_of
 from kscope.runs.drive.replay import engine_at_seq
 from kscope.runs.errors import ApplicationError
+from kscope.runs.hidden_values import without_hidden
+from kscope.runs.manifest_edits import without_managers
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import check_seq
 from kscope.runs.services import rows_wait
@@ -184,6 +187,17 @@ def object_now(run: Run, entity: str) -> Manifest | None:
     """The newest manifest of *entity*, or None. Raises ApplicationError; see `rows_wait`."""
     rows_wait(run.pk)
     return _row(run, entity)
+
+
+def as_shown(manifest: Manifest, *, sees_values: bool) -> Manifest:
+    """*manifest* without managed fields, and without the values that only some people see unless *sees_values*.
+
+    Keys are sorted, as kubectl prints them: an object reads the same from a row and from a replay.
+    """
+    found = without_managers(manifest)
+    if not sees_values:
+        found = without_hidden(found)
+    return orjson.loads(orjson.dumps(found, option=orjson.OPT_SORT_KEYS))
 
 
 def _row(run: Run, entity: str) -> Manifest | None:

@@ -1,25 +1,31 @@
 """Manifests of rows: packed with what alike ones have in common, and read in every stored form."""
 
+import asyncio
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
+from django.db.models.functions import Length
+from django.http import Http404
 
 from engine.input.generate import synthetic
 from kscope.runs.drive import runner
 from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.manifests import packed
 from kscope.runs.manifests.packer import Packer
-from kscope.runs.models import ManifestDictionary, Run
+from kscope.runs.models import ManifestDictionary, RemovedObject, Run
+from kscope.runs.served import nodes, objects
+from kscope.runs.stream.stream_room import connection_parameters
 from scheduling.findings.record_checks import run_findings
 from scheduling.models import Node, Pod
 from tests.web.conftest import kept_scenario
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Start = Callable[..., Run]
-PODS = 60
+NODES, PODS = 4, 60
 
 
 def pod(number: int) -> dict[str, Any]:
@@ -37,7 +43,7 @@ def pod(number: int) -> dict[str, Any]:
 def alike() -> Run:
     """A finished run of alike pods."""
     run = Run.objects.create(
-        scenario=kept_scenario(synthetic(4, PODS)), status=Run.Status.PLAYING, speed="max"
+        scenario=kept_scenario(synthetic(NODES, PODS)), status=Run.Status.PLAYING, speed="max"
     )
     runner.run_drive(run.pk)
     return run
@@ -78,6 +84,70 @@ def test_hidden_values_are_in_no_dictionary() -> None:
         one = {"kind": "ConfigMap", "metadata": {"name": str(number)}, "data": {"a": "secret" * 99}}
         packer.packed(f"configmap/default/{number}", {**one, "note": "n" * 300})
     assert all(b"secret" not in each.content for each in packer.unsaved)
+
+
+def read_by_itself(read: Callable[[Any], Any]) -> Any:
+    """What *read* makes of a connection of its own."""
+
+    async def reading() -> Any:
+        parameters = await connection_parameters()
+        async with await psycopg.AsyncConnection.connect(**parameters) as link:
+            return await read(link)
+
+    return asyncio.run(reading())
+
+
+def test_manifests_of_a_run_deleted_meanwhile_are_gone(alike: Run) -> None:
+    # The first ones were packed before there was a dictionary.
+    [key, *_] = Pod.objects.order_by(Length("manifest")).values_list("key", flat=True)
+    place = objects.place_of(alike.pk, "Pod", key)
+    assert [*read_by_itself(lambda link: objects.objects_at(link, [place]))] == [place]
+    # As a run that is deleted after a row of it was read, in a process that has read none before.
+    ManifestDictionary.objects.all().delete()
+    packed._known.clear()
+    assert read_by_itself(lambda link: objects.objects_at(link, [place])) == {}
+    with pytest.raises(Http404):
+        Pod.objects.get(key=key)
+
+
+class Planned:
+    """A connection that notes how PostgreSQL finds what it is asked for."""
+
+    def __init__(self, link: Any) -> None:
+        self._link = link
+        self.plans: list[str] = []
+
+    async def execute(self, query: Any, values: Any) -> Any:
+        """See AsyncConnection."""
+        text = query if isinstance(query, str) else query.decode()
+        plan = await self._link.execute(f"EXPLAIN {text}", values)
+        self.plans.append("\n".join(line for [line] in await plan.fetchall()))
+        return await self._link.execute(query, values)
+
+
+def test_manifests_are_found_by_their_indexes(alike: Run) -> None:
+    gone = [
+        RemovedObject(run=alike, seq=number, created_seq=1, object=f"{kind}/{number}", manifest=one)
+        for number in range(1, 3_000)
+        for kind in ("node" if number % 1_000 == 0 else "pod",)
+        for one in ({"metadata": {"name": str(number)}},)
+    ]
+    RemovedObject.objects.bulk_create(gone)
+    others = [Pod(run=alike, key=f"shop/{number}", manifest=pod(number)) for number in range(3_000)]
+    Pod.objects.bulk_create(others)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+
+    async def read(link: Any) -> list[str]:
+        planned: Any = Planned(link)
+        _, found = await nodes.nodes_since(planned, alike.pk, 0)
+        assert len(found) == 2 + NODES
+        await objects.objects_at(planned, [objects.place_of(alike.pk, "Pod", "default/pod-1")])
+        return planned.plans
+
+    _, removed, _, one = read_by_itself(read)
+    assert "removed_nodes" in removed
+    assert "pod_run_key" in one
 
 
 def test_rows_of_format_seven_are_read_after_migration(alike: Run) -> None:

@@ -10,7 +10,6 @@ from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework import serializers
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -21,8 +20,6 @@ from kscope.runs.access import found_run, may_see_values
 from kscope.runs.aside import Question
 from kscope.runs.capacity import requests_at_once
 from kscope.runs.errors import ApplicationError
-from kscope.runs.hidden_values import without_hidden
-from kscope.runs.manifest_edits import without_managers
 from kscope.runs.stream.counters import run_counters
 from kscope.runs.stream.export import CONTENT_TYPES, event_json, event_lines, event_query
 from kscope.runs.web.answers import EngineAnswer, EngineView, saved_as
@@ -31,7 +28,7 @@ from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.media import ExportRenderer, accepting
 from kscope.runs.web.contract.paging import Page, page_of, page_schema, paged
 from kscope.runs.web.contract.queries import SEQ, Field, one_of, query, switch, whole, words
-from kscope.runs.web.past import object_at, object_now
+from kscope.runs.web.past import as_shown, object_at, object_now
 from kscope.runs.web.rest import RestView
 from kscope.runs.web.shapes.events import Counters, Event, Mark, StateAt, StateChange
 
@@ -283,12 +280,10 @@ class RunObject(EngineView):
                 if seq is None:
                     words = gettext("{entity} does not exist now")
                 raise ApplicationError(words.format(entity=entity, seq=seq), status=404)
-            manifest = without_managers(manifest)
-            if not sees_values:
-                manifest = without_hidden(manifest)
+            shown = as_shown(manifest, sees_values=sees_values)
             if form == "json":
-                return JSONRenderer().render(manifest), CONTENT_TYPES["json"]
-            return yaml_text(manifest), CONTENT_TYPES["yaml"]
+                return orjson.dumps(shown), CONTENT_TYPES["json"]
+            return yaml_text(shown), CONTENT_TYPES["yaml"]
 
         found = object_now(run, entity) if seq is None else object_at(run, entity, seq=seq)
         if isinstance(found, Question):

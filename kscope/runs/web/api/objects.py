@@ -19,8 +19,6 @@ from kscope.runs.access import found_run, may_see_values
 from kscope.runs.app_registry import registry
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
-from kscope.runs.hidden_values import without_hidden
-from kscope.runs.manifest_edits import without_managers
 from kscope.runs.models import Run
 from kscope.runs.selectors import check_seq
 from kscope.runs.services import rows_wait
@@ -29,7 +27,7 @@ from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.paging import Page, page_of, page_schema, paged
 from kscope.runs.web.contract.queries import SEQ, query, whole, words
-from kscope.runs.web.past import objects_replayed
+from kscope.runs.web.past import as_shown, objects_replayed
 from kscope.runs.web.rest import RestView
 from kscope.runs.web.shapes.events import Difference, ListedObject
 
@@ -57,7 +55,10 @@ class RunObjects(EngineView):
         responses=page_schema(answer_class(ListedObject), "ObjectPage"),
     )
     def get(self, request: Request, run_id: int) -> Response | EngineAnswer:
-        """Their manifests as the simulated API server held them, without managed fields, by id."""
+        """Their manifests as the simulated API server held them, by id.
+
+        Without managed fields; keys are sorted, as kubectl prints them.
+        """
         run, page = found_run(request, run_id), page_of(self.asked, USUAL_OBJECTS, str)
         seq: int | None = self.asked["seq"]
         sees_values = may_see_values(visitor_of(request), run)
@@ -101,8 +102,7 @@ def _rows(run: Run, prefix: str, page: Page) -> list[dict[str, Any]]:
 def _page(page: Page, objects: list[dict[str, Any]], sees_values: bool) -> dict[str, Any]:
     found, more = page.cut(objects, lambda each: each["id"])
     for each in found:
-        manifest = without_managers(each["manifest"])
-        each["manifest"] = manifest if sees_values else without_hidden(manifest)
+        each["manifest"] = as_shown(each["manifest"], sees_values=sees_values)
     return {"items": found, "continue": more}
 
 
