@@ -174,7 +174,7 @@ def test_a_pod_says_why_it_waits(watched: Watched) -> None:
 
 def test_what_did_not_wait_has_no_answer(watched: Watched) -> None:
     page = watched.open("#/pods/shop/web-0/")
-    expect(page.locator("section.why")).to_contain_text("To ask about this object takes an engine")
+    expect(page.locator("section.why")).to_contain_text("Asking about this object takes an engine")
     expect(page.get_by_role("button", name="Ask why")).to_have_count(0)
 
 

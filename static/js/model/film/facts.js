@@ -271,7 +271,7 @@ function partFacts({order}, search, upto) {
     ]),
     note(
       gettext(
-        "A step is a part of the search here, not a node. Pick a reason at the left to see its nodes in the strips.",
+        "Here a step is a part of the search, not a node. Pick a reason at the left to see its nodes in the strips.",
       ),
     ),
   ];
@@ -431,7 +431,7 @@ function hostFacts({host, score}, {isDrawn}) {
     host.tied.length > 1 &&
       note(
         gettext(
-          "A tie is drawn: the first name and the emptier node are not preferred. The draw is of the run's seed, so it can be repeated.",
+          "A draw decides the tie: neither the first name nor the emptier node is preferred. It comes from the run's seed, so it can be repeated.",
         ),
       ),
   ];

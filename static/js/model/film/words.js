@@ -164,7 +164,7 @@ const SAYS = {
   assume: (answer) => sentenceOf({id: "assume", state: "done"}, {...answer, volumes: null}),
   reserve: ({volumes}) => {
     const bind = volumes?.assumed.at(-1)?.bind ?? [];
-    if (bind.length === 0) return gettext("Reserve: nothing of the storage has to be bound.");
+    if (bind.length === 0) return gettext("Reserve: no storage has to be bound.");
     const pairs = bind.map(({claim, volume}) =>
       gettext("{volume} for {claim}", {volume, claim: nameOf(`claim/${claim}`)}),
     );

@@ -240,9 +240,7 @@ const SENTENCES = {
     if (written.length === 0) return gettext("Nothing has to be written before the pod is bound.");
     if (!looks.some((each) => each.is_bound))
       return gettext("The volumes are written. PreBind looks once a second whether they are bound.");
-    return gettext(
-      "The volumes are written. PreBind looks once a second, so it learns with a look that they are bound.",
-    );
+    return gettext("The volumes are written. PreBind looks once a second, and learns by a look that they are bound.");
   },
   bind: ({bind, pod}) =>
     bind.code === "Success"

@@ -129,7 +129,7 @@ export const SYNCS = {
   ],
   unknown_policy: [
     gettextNoop("unknown policy"),
-    gettextNoop("The claim is gone, and the reclaim policy is none that is known: Failed."),
+    gettextNoop("The claim is gone, and its volume has an unknown reclaim policy: Failed."),
   ],
 };
 
@@ -207,7 +207,9 @@ export const ATTACHING = {
   ],
   "attached to another node": [
     gettextNoop("waits for {others}"),
-    gettextNoop("A pod on {node} needs {volume}, which may be attached to one node only and still is to {others}."),
+    gettextNoop(
+      "A pod on {node} needs {volume}, which may be attached to only one node, and still is attached to {others}.",
+    ),
   ],
   detach: [
     gettextNoop("detaches {volume}"),
@@ -283,7 +285,7 @@ export const TICKS = {
   ],
   MarkVolumeAsDetached: [
     gettextNoop("forgets {volume}"),
-    gettextNoop("{volume} is not mounted any more: the kubelet stops to report it."),
+    gettextNoop("{volume} is not mounted any more: the kubelet stops reporting it."),
   ],
   DetachVolume: [
     gettextNoop("detaches {volume}"),

@@ -98,7 +98,7 @@ const TEXTS = {
   VolumeAttachmentAttached: gettext("the driver has attached the volume"),
   VolumeAttachmentVerified: gettext("the kubelet sees that the volume is attached"),
   VolumeAvailable: gettext("the volume is free"),
-  VolumeBindingQueued: gettext("binding its volumes waits for its turn"),
+  VolumeBindingQueued: gettext("the binding of its volumes waits for its turn"),
   VolumeBound: gettext("the volume is bound"),
   VolumeDetached: gettext("the volume is detached"),
   VolumeDetachForced: gettext("the volume is detached by force"),

@@ -37,7 +37,7 @@ export function notACause({sums}, lived) {
           "None of it counts: the rest of the time there was no room for it, and a shorter backoff would have changed nothing.",
         )
       : gettext(
-          "Only {time} of it count: the rest of the time there was no room for it, and a shorter backoff would have changed nothing.",
+          "Only {time} of it counts: the rest of the time there was no room for it, and a shorter backoff would have changed nothing.",
           {time: duration(counted)},
         ),
   ]);

@@ -139,13 +139,13 @@ function Nothing({session, inside, held}) {
       <p class="does"><${TryAgain} main retry=${() => inside.retry()} /></p></div>`;
   }
   if (held?.status !== "ready") {
-    return html`<div role="status"><h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Playing the run again, and listening…")}</p></div>`;
+    return html`<div role="status"><h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${gettext("Replaying the run, to read what its components did…")}</p></div>`;
   }
   const [first] = inside.steps.value;
   return html`<h2>${gettext("Inside {about}", {about: nameOf(about)})}</h2><p class="says">${
     first
-      ? gettext("Nothing was done about it yet. The first step is at {at}.", {at: timeText(first.at)})
-      : gettext("Nothing was done about it yet. A sync or a tick that does something is listed here.")
+      ? gettext("Nothing has been done about it yet. The first step is at {at}.", {at: timeText(first.at)})
+      : gettext("Nothing has been done about it yet. Syncs and ticks that do something are listed here.")
   }</p>
     ${first && html`<div class="stepper"><${NextStep} inside=${inside} place=${-1} /></div>`}`;
 }

@@ -94,7 +94,7 @@ function Backoff({tries, step}) {
   const ladder = names.map((volume) => ladderOf(tries, {at, node: nameOf(entity), volume})).find(Boolean);
   if (!ladder) return null;
   return html`
-    <div class="sechead"><h3>${gettext("Backoff of {volume}", {volume: ladder.volume})}</h3><span class="note">${gettext("0.5 s doubled up to 2 min 2 s; a tick is late enough only when it is later than the wait")}</span></div>
+    <div class="sechead"><h3>${gettext("Backoff of {volume}", {volume: ladder.volume})}</h3><span class="note">${gettext("0.5 s doubled up to 2 min 2 s; a tick tries again only after the wait")}</span></div>
     <${Ladder} ladder=${ladder} at=${at} />`;
 }
 

@@ -165,7 +165,7 @@ function OrderStage({answer}) {
   const {tree, searched} = answer.order;
   const next = nextStart(answer);
   return html`
-    <div class="sechead"><h3>${gettext("The node tree")}</h3><span class="note">${gettext("zones in the order in which their first node came, and so the nodes of a zone")}</span></div>
+    <div class="sechead"><h3>${gettext("The node tree")}</h3><span class="note">${gettext("zones in the order in which their first node came; within a zone, nodes in the order in which they came")}</span></div>
     ${searched.order.length > DRAWN_NODES ? html`<${LongOrder} searched=${searched} />` : html`<${Tree} tree=${tree} order=${searched.order} />`}
     <${Rule} facts=${[
       [gettext("zones"), tree.zones.length],

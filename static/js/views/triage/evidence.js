@@ -9,7 +9,7 @@ export function Evidence({group}) {
   return html`
     <div class=${`ev ${look}`}><div class="obs"><h4><${Icon} name="eye" />${gettext("Observed in your cluster")}</h4><${Observed} group=${group} /></div>
       <div class="vs" title=${words}><b aria-hidden="true">${sign}</b></div>
-      <div class="pred"><h4><${Icon} name="model" />${gettext("The model says")}</h4><p>${group.predicted || gettext("Nothing: it plays no such objects.")}</p></div>
+      <div class="pred"><h4><${Icon} name="model" />${gettext("The model says")}</h4><p>${group.predicted || gettext("Nothing: it does not play such objects.")}</p></div>
       <p class="evv">${words}</p></div>`;
 }
 

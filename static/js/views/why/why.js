@@ -57,7 +57,7 @@ function Recorded({session, id, answer}) {
     ? html`
     <p class="small soft ask"><span>${gettext("The file holds the answer for the end of the run. An answer for this event takes an engine: open the run in kscope.")}</span>
       <button class="btn" onClick=${ask}>${gettext("Go to the end")}</button></p>`
-    : html`<p class="small soft ask"><span>${gettext("The file holds the answers for what waited at its end. To ask about this object takes an engine: open the run in kscope.")}</span></p>`;
+    : html`<p class="small soft ask"><span>${gettext("The file holds the answers for what waited at its end. Asking about this object takes an engine: open the run in kscope.")}</span></p>`;
 }
 
 /** The button, unless the answer is current. */
