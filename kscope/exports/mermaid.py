@@ -24,7 +24,7 @@ class Mermaid:
 
     def __init__(self, heading: Heading) -> None:
         if not heading.pod:
-            raise ExportError("a diagram is of one pod, and none was named")
+            raise ExportError("a diagram shows one pod, and none was named")
         self._pod, self._heading = heading.pod, heading
         self._names: dict[str, str] = {}
         self._about = {heading.pod}

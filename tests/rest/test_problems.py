@@ -100,7 +100,7 @@ def test_faults_of_fields_are_named(client: Client, driven: Run) -> None:
     path = f"/api/v1/runs/{driven.pk}/events/?after=x&order=up&limit=0"
     told = checked(client.get(path), 400)
     assert {each["name"] for each in told["errors"]} == {"after", "order", "limit"}
-    assert "after: 'x' is no whole number, not below 0" in told["detail"]
+    assert "after: 'x' is not a whole number of at least 0" in told["detail"]
     body = {"action": "play", "trial": {"order": "a", "at": -1}, "sped": "1"}
     path = f"/api/v1/runs/{driven.pk}/transport/"
     told = checked(client.post(path, body, content_type="application/json"), 400)

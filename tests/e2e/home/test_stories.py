@@ -24,7 +24,7 @@ def test_a_pasted_message_finds_stories_while_one_types(page: Page) -> None:
     expect(stories.filter(has_text="A half-finished binding")).to_have_count(0)
     expect(page).to_have_url(re.compile("q=0%2F9"))
     page.get_by_role("searchbox").fill("nobody has this")
-    expect(page.get_by_text("No story has this.")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("No story matches.")).to_be_visible(timeout=PATIENCE_MS)
     page.get_by_role("searchbox").fill("")
     expect(stories).to_have_count(whole, timeout=PATIENCE_MS)
 

@@ -68,7 +68,7 @@ def test_a_diagram_is_of_one_pod(kscope: Program, tmp_path: Path) -> None:
     none = kscope("export", DEMO, "db.mmd", folder=tmp_path)
     assert (none.status, none.err.splitlines()[0]) == (
         2,
-        "error: a diagram is of one pod, and none was named",
+        "error: a diagram shows one pod, and none was named",
     )
     gone = kscope("export", DEMO, "pod/nobody", "nobody.mmd", folder=tmp_path)
     assert (gone.status, gone.err) == (2, "error: the run has no pod default/nobody\n")

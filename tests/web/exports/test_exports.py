@@ -92,7 +92,7 @@ def test_a_run_before_its_first_event_comes_again(
     ("query", "status", "words"),
     [
         ("?format=docx", 400, "is none of kscope, ndjson"),
-        ("?format=mermaid", 400, "A diagram is of one pod"),
+        ("?format=mermaid", 400, "A diagram shows one pod"),
         ("?format=mermaid&pod=default/nobody", 409, "no pod default/nobody"),
         ("?format=csv&seq=99999", 404, "the run has events 1 to"),
         ("?format=kscope&seq=3", 400, "Fork it at event 3"),

@@ -96,7 +96,7 @@ def test_the_gallery_is_searched_and_sorted(client: Client, demos: dict[str, Sce
     assert "half-bound" in some
     assert 'href="/stories/fits-nowhere/"' not in some
     none = page(client, "/stories/?q=nothing+of+this")
-    assert "No story has this." in none
+    assert "No story matches." in none
     assert 'href="/scenarios/upload/"' in none
 
 

@@ -77,7 +77,7 @@ def _wanted(request: Request) -> Wanted:
     form = _format(request["output"], target)
     if form.of_pod and pod is None:
         helps = [f"kscope export {_shown(sources)} pod/NAME {target}"]
-        raise ProgramError("a diagram is of one pod, and none was named", helps=helps)
+        raise ProgramError("a diagram shows one pod, and none was named", helps=helps)
     return Wanted(tuple(sources), int(runs[0]) if runs else None, pod, form, target)
 
 
