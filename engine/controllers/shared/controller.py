@@ -130,7 +130,7 @@ class Controller:
         for pod in self._listers.pods_controlled_by(owner):
             if pod.labels is not last:
                 last, matches = pod.labels, selector.matches(pod.labels)
-            if matches:
+            if matches or self._keeps(owner, pod):
                 claimed.append(pod)
             elif not owner.deletion_timestamp:
                 self._release(owner, pod)
@@ -142,6 +142,10 @@ class Controller:
                 if isinstance(adopted, Pod):
                     claimed.append(adopted)
         return claimed
+
+    def _keeps(self, owner: ApiObject, pod: Pod) -> bool:
+        """Whether *pod*, which *owner* controls and does not select, stays with it all the same."""
+        return False
 
     def _adopt(self, owner: ApiObject, obj: ApiObject) -> ApiObject | None:
         """Make *owner* the controller of *obj*; None if it is deleted or has another controller."""

@@ -10,9 +10,11 @@ from engine.controllers.shared.manifests import part
 from engine.controllers.shared.owners import controller_of
 from engine.controllers.shared.pods import time_of
 from engine.controllers.workloads.creation import batches
+from engine.controllers.workloads.job.progress import FINALIZER
 from engine.kernel.errors import ApiError, Forbidden, NotFound
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.conditions import is_ready
+from engine.objects.selectors import LabelSelector
 from engine.storage.ports import EventSink
 
 _RANK: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -33,10 +35,17 @@ class JobPods(Controller):
         self._expectations.expect(key, 1, [])
 
     def _pods_of(self, job: ApiObject) -> list[Pod]:
-        if job.spec.get("selector") is None:
-            # The API server would have made up a selector for its uid: its own pods, no others.
-            return self._listers.pods_controlled_by(job)
-        return self._claim_pods(job, selector_of(job))
+        return self._claim_pods(job, self._selector_of(job))
+
+    def _selector_of(self, owner: ApiObject) -> LabelSelector:
+        if owner.spec.get("selector") is None:
+            # The API server would have made one up. Upstream: strategy.go, generateSelector().
+            return LabelSelector.from_labels({"controller-uid": owner.uid})
+        return selector_of(owner)
+
+    def _keeps(self, owner: ApiObject, pod: Pod) -> bool:
+        # Pods of files may lack the labels that the API server would have given to those of a Job.
+        return owner.spec.get("selector") is None and FINALIZER not in pod.finalizers
 
     def _create(
         self, job: ApiObject, count: int, create_one: Callable[[], Pod]

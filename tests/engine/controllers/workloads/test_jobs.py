@@ -231,14 +231,14 @@ def test_an_orphan_becomes_a_pod_of_the_job() -> None:
     assert adopted.finalizers == (FINALIZER,)
 
 
+_BY_HAND = {"manualSelector": True, "selector": {"matchLabels": {"app": "web"}}}
+
+
+@pytest.mark.parametrize("selecting", [_BY_HAND, {}], ids=["by hand", "generated"])
 @pytest.mark.parametrize("profile", ["v1.34", "v1.36"])
-def test_a_pod_that_lost_its_job_is_adopted(profile: str) -> None:
+def test_a_pod_that_lost_its_job_is_adopted(profile: str, selecting: Json) -> None:
     # test/e2e/apps/job.go, "should adopt matching orphans and release non-matching pods"
-    selector = {"matchLabels": {"app": "web"}}
-    world = _world(
-        _job(seconds=500, manualSelector=True, selector=selector, parallelism=2, completions=4),
-        profile=profile,
-    )
+    world = _world(_job(seconds=500, parallelism=2, completions=4, **selecting), profile=profile)
     world.run(10)
     before = world.pods()
     world.patch(before[0].id, metadata={"ownerReferences": None})
@@ -248,17 +248,34 @@ def test_a_pod_that_lost_its_job_is_adopted(profile: str) -> None:
     assert [pod.uid for pod in world.pods()] == [pod.uid for pod in before]
 
 
-@pytest.mark.parametrize("profile", ["v1.34", "v1.36"])
-def test_a_pod_with_other_labels_is_released(profile: str) -> None:
-    selector = {"matchLabels": {"app": "web"}}
-    world = _world(_job(seconds=500, manualSelector=True, selector=selector), profile=profile)
+@pytest.mark.parametrize(
+    ("profile", "selecting"), [("v1.34", _BY_HAND), ("v1.36", _BY_HAND), ("v1.36", {})]
+)
+def test_a_pod_without_its_labels_is_released(profile: str, selecting: Json) -> None:
+    world = _world(_job(seconds=500, **selecting), profile=profile)
     world.run(10)
     (pod,) = world.pods()
-    world.patch(pod.id, metadata={"labels": {"app": "other"}})
+    world.patch(pod.id, metadata={"labels": None})
     world.run(20)
     released, made = sorted(world.pods(), key=lambda each: each.uid != pod.uid)
     assert (released.uid, released.controller, released.finalizers) == (pod.uid, None, ())
     assert made.controller
+
+
+def test_a_job_with_a_policy_replaces_deleted_pods() -> None:
+    # test/e2e/apps/job.go, "should allow to use a pod failure policy to ignore failure matching on
+    # DisruptionTarget condition": only what has failed is replaced, and a stopped pod has.
+    policy = _policy("Ignore", onPodConditions=[{"type": "DisruptionTarget", "status": "True"}])
+    world = _world(_job(seconds=500, podFailurePolicy=policy))
+    world.run(10)
+    (pod,) = world.pods()
+    world.patch(pod.id, status={"conditions": [{"type": "DisruptionTarget", "status": "True"}]})
+    world.do("delete", pod.id)
+    world.run(60)
+    (other,) = world.pods()
+    assert other.uid != pod.uid
+    assert world.get("Job").status.get("failed") is None
+    assert world.get("Job").status["terminating"] == 0
 
 
 def test_a_job_of_another_controller_is_left_alone() -> None:
