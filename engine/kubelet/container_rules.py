@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerRules:
-    """What one version says of containers that follow a script. By default, as in the oldest one.
+    """What one version says of pods and of their containers. By default, as in the oldest one.
 
     Patterns have the places {name}, of the container, {pod}, which is its name and uid, {image} and
     {error}, of a pull.
     """
 
+    ports_taken: str = "Predicate PodFitsHostPorts failed"
+    """Why a kubelet refuses a pod whose host port another pod of the node has."""
     created: str = "Created container"
     """The Event Created of a container."""
     started: str = "Started container"

@@ -7,14 +7,17 @@ from typing import Final, NamedTuple
 
 from engine.objects.objects import Node, Pod
 from engine.objects.pods.pod_resources import (
+    HostPort,
     PodResources,
     ResourceRules,
+    host_ports,
     is_extended_resource_name,
     pod_resources,
 )
 
 # Upstream adds requests in this order and reports the first resource that does not fit.
 _FIRST: Final = ("pods", "cpu", "memory", "ephemeral-storage")
+_ANY_ADDRESS: Final = "0.0.0.0"
 
 
 class Rejection(NamedTuple):
@@ -31,23 +34,35 @@ class Rejection(NamedTuple):
 class NodeResources:
     """What the pods that a kubelet has admitted request of its node: cpu in milli, else in units.
 
-    *rules* are those of the kubelet's version, which are the scheduler's, too.
+    *rules* are those of the kubelet's version, which are the scheduler's, too; *ports_taken* is what
+    it says of a pod whose host port another one has.
     """
 
-    __slots__ = ("_rules", "_taken", "used")
+    __slots__ = ("_ports", "_ports_taken", "_rules", "_taken", "used")
 
-    def __init__(self, rules: ResourceRules) -> None:
+    def __init__(self, rules: ResourceRules, ports_taken: str) -> None:
         self._rules = rules
+        self._ports_taken = ports_taken
         self._taken: dict[str, dict[str, int]] = {}
+        self._ports: dict[str, tuple[HostPort, ...]] = {}
         self.used: dict[str, int] = {}
 
     def admit(self, pod: Pod, node: Node) -> Rejection | None:
         """Count *pod* and return None; or return why it does not fit, and do not count it."""
         resources = pod_resources(pod.raw, self._rules)
-        refusal = _lack(resources, node, self.used)
+        refusal = _lack(resources, node, self.used) or self._port_conflict(pod)
         if refusal is None:
-            self._count(pod.uid, resources)
+            self._count(pod, resources)
         return refusal
+
+    def _port_conflict(self, pod: Pod) -> Rejection | None:
+        """Upstream: nodeports.Fits()."""
+        wanted = host_ports(pod.raw, self._rules)
+        taken = [each for ports in self._ports.values() for each in ports]
+        if any(_clash(port, other) for port in wanted for other in taken):
+            # Upstream: PredicateFailureError; the reason is the name of the predicate.
+            return Rejection(self._ports_taken.split()[1], self._ports_taken)
+        return None
 
     def refusal(self, pod: Pod, node: Node) -> Rejection | None:
         """Why *pod*, which may be counted already, does not fit beside the others; or None."""
@@ -57,18 +72,28 @@ class NodeResources:
 
     def take(self, pod: Pod) -> None:
         """Count what *pod* requests now, instead of what was counted for it before."""
-        self._count(pod.uid, pod_resources(pod.raw, self._rules))
+        self._count(pod, pod_resources(pod.raw, self._rules))
 
-    def _count(self, uid: str, resources: PodResources) -> None:
-        self.release(uid)
-        taken = self._taken[uid] = {"pods": 1, **resources.requested.amounts()}
+    def _count(self, pod: Pod, resources: PodResources) -> None:
+        self.release(pod.uid)
+        taken = self._taken[pod.uid] = {"pods": 1, **resources.requested.amounts()}
+        if ports := host_ports(pod.raw, self._rules):
+            self._ports[pod.uid] = ports
         for name, amount in taken.items():
             self.used[name] = self.used.get(name, 0) + amount
 
     def release(self, uid: str) -> None:
         """Stop counting the pod with this uid, if it is counted."""
+        self._ports.pop(uid, None)
         for name, amount in self._taken.pop(uid, {}).items():
             self.used[name] -= amount
+
+
+def _clash(port: HostPort, other: HostPort) -> bool:
+    """Whether two pods of a node cannot have these ports. Upstream: HostPortInfo.CheckConflict()."""
+    if (port.protocol, port.port) != (other.protocol, other.port):
+        return False
+    return port.ip == other.ip or _ANY_ADDRESS in (port.ip, other.ip)
 
 
 def _lack(resources: PodResources, node: Node, used: dict[str, int]) -> Rejection | None:

@@ -12,7 +12,9 @@ from engine.kubelet.pod_admission import Rejection
 from engine.kubelet.worker import Worker
 from engine.objects.objects import Manifest, Pod
 from engine.objects.outside import ToldFailure
+from engine.objects.pods.conditions import conditions_of_others
 from engine.objects.pods.told_containers import STARTING
+from engine.objects.scripts.script import TERMINATED
 
 # How soon a refused write is repeated. Upstream: status_manager.go, syncPeriod.
 SYNC_PERIOD: Final = 10 * SECOND
@@ -66,6 +68,15 @@ class PodStatusWriter:
         }
         self.write(worker, status, "PodRejected", refusal.message)
 
+    def stopped(self, worker: Worker, now: str) -> None:
+        """The containers of a pod that is to go have stopped, of which no script says how.
+
+        Where others hold the object it outlives its containers, and they are told how these ended.
+        """
+        if worker.pod.finalizers and not worker.pod.is_terminated:
+            status: Manifest = {"phase": "Failed", **ended_status(worker.pod, TERMINATED, now)}
+            self.write(worker, status, "PodFailed", "its containers were stopped")
+
     def delete(self, worker: Worker) -> None:
         """Delete the pod object. Upstream: syncPod(), once PodResourcesAreReclaimed()."""
         if not self._is_stored(worker):
@@ -100,6 +111,7 @@ def running_conditions(pod: Pod, now: str) -> list[Manifest]:
         _condition("Ready", "True", now),
         _condition("ContainersReady", "True", now),
         _scheduled_condition(pod, now),
+        *conditions_of_others(pod),
     ]
 
 
@@ -110,6 +122,7 @@ def finished_conditions(pod: Pod, now: str) -> list[Manifest]:
         _condition("Ready", "False", now, "PodCompleted"),
         _condition("ContainersReady", "False", now, "PodCompleted"),
         _scheduled_condition(pod, now),
+        *conditions_of_others(pod),
     ]
 
 

@@ -67,7 +67,8 @@ class PodWorkers:
         # By uid of the pod, of all nodes; and by node.
         self.workers: dict[str, Worker] = {}
         self._by_node: dict[str, dict[str, Worker]] = {}
-        self._resources = defaultdict[str, NodeResources](partial(NodeResources, rules))
+        resources = partial(NodeResources, rules, context.container_rules.ports_taken)
+        self._resources = defaultdict[str, NodeResources](resources)
         self._networks = NodeNetworks()
         # The uids of the pods of which no failure counts that their files show.
         self._healed: dict[str, None] = {}
@@ -258,8 +259,7 @@ class PodWorkers:
         if need and not self.devices.are_known(pod):
             self._context.recorder.record(NOT_MODELLED_FACT, pod.id, KSCOPE, need)
             return
-        refusal = self._resources_of(worker.node).admit(pod, node)
-        if refusal is not None:
+        if (refusal := self._resources_of(worker.node).admit(pod, node)) is not None:
             self._refuse(worker, refusal)
             return
         worker.holds = True
@@ -375,9 +375,8 @@ class PodWorkers:
         pod = worker.pod
         if not pod.deletion_timestamp or worker.stage in (Stage.STOPPING, Stage.UNMOUNTING):
             return
-        running = worker.stage in (Stage.STARTING, Stage.RUNNING)
         worker.cancel_timers()
-        if not running:
+        if worker.stage not in (Stage.STARTING, Stage.RUNNING):
             self._unmount(worker)
             return
         worker.stage = Stage.STOPPING
@@ -395,6 +394,8 @@ class PodWorkers:
     def _unmount(self, worker: Worker) -> None:
         worker.timer = None
         self._player.stopped(worker)
+        if worker.stage is Stage.STOPPING and not self._player.knows(worker.pod.uid):
+            self._status.stopped(worker, timestamp(self._loop.clock))
         if self.devices.unprepare(worker, self._unmount):
             worker.stage = Stage.STOPPING
             return

@@ -138,6 +138,7 @@ V1_20 = V1_16.but(
     },
     resources={"init_containers_occupy": True, "overhead": True},
     admission={"overhead": True, "overhead_without_limit": True, "immutable_data": True},
+    containers={"ports_taken": "Predicate NodePorts failed"},
     workloads={
         "taints_new_nodes": True,
         "warns_pods_of_node": True,

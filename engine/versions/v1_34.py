@@ -172,6 +172,8 @@ V1_34 = V1_20.but(
         "retries_ephemeral_claims": True,
     },
     containers={
+        "ports_taken": "Predicate NodePorts failed: node(s) didn't have free ports for the "
+        "requested pod ports",
         "created": "Created container: {name}",
         "waits_to_pull": 'Back-off pulling image "{image}": ErrImagePull: {error}',
         "backing_off": "Back-off restarting failed container {name} in pod {pod}",

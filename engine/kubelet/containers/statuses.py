@@ -12,10 +12,9 @@ from engine.kubelet.containers.pulls import message_of_no_image, reason_of_no_im
 from engine.kubelet.containers.state import Container, PodContainers, Role, State
 from engine.objects.manifest_parts import items
 from engine.objects.objects import Manifest, Pod
-from engine.objects.pods.conditions import condition_of
+from engine.objects.pods.conditions import condition_of, conditions_of_others
 
 CRASH_LOOP: Final = "CrashLoopBackOff"
-_OURS = ("Initialized", "Ready", "ContainersReady", "PodScheduled")
 # What a resize of the pod has written about a container.
 _OF_RESIZES = ("allocatedResources", "resources")
 
@@ -73,8 +72,7 @@ def conditions(pod: Pod, containers: PodContainers, phase: str, now: str) -> lis
         _kept(pod, "ContainersReady", *ready, now),
         condition_of(pod, "PodScheduled") or _kept(pod, "PodScheduled", "", "", now),
     ]
-    others = [each for each in items(pod.status, "conditions") if each.get("type") not in _OURS]
-    return [*found, *others]
+    return [*found, *conditions_of_others(pod)]
 
 
 def _kept(pod: Pod, kind: str, reason: str, message: str, now: str) -> Manifest:

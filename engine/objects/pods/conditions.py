@@ -1,7 +1,12 @@
 """Conditions in the status of an object."""
 
+from typing import Final
+
 from engine.kernel.units import timestamp
+from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Manifest, Pod
+
+_OF_KUBELETS: Final = ("Initialized", "Ready", "ContainersReady", "PodScheduled")
 
 
 def with_condition(obj: ApiObject, condition: Manifest) -> list[Manifest]:
@@ -10,6 +15,12 @@ def with_condition(obj: ApiObject, condition: Manifest) -> list[Manifest]:
     if not conditions:
         return [condition]
     return [*(each for each in conditions if each.get("type") != condition["type"]), condition]
+
+
+def conditions_of_others(pod: Pod) -> list[Manifest]:
+    """The conditions that no kubelet makes, which it keeps. Upstream: mergePodStatus()."""
+    found = items(pod.status, "conditions")
+    return [each for each in found if each.get("type") not in _OF_KUBELETS]
 
 
 def condition_of(obj: ApiObject, kind: str) -> Manifest | None:

@@ -99,6 +99,35 @@ def test_a_kubelet_rejects_an_over_committing_pod(machine: Machine) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "fits"),
+    [
+        ({"hostPort": 80}, {"hostPort": 80}, False),
+        ({"hostPort": 80, "hostIP": "10.0.0.1"}, {"hostPort": 80}, False),
+        ({"hostPort": 80, "hostIP": "10.0.0.1"}, {"hostPort": 80, "hostIP": "10.0.0.2"}, True),
+        ({"hostPort": 80}, {"hostPort": 80, "protocol": "UDP"}, True),
+        ({"hostPort": 80}, {"containerPort": 80}, True),
+    ],
+)
+def test_a_kubelet_rejects_a_taken_host_port(
+    machine: Machine, first: dict[str, Any], second: dict[str, Any], fits: bool
+) -> None:
+    # test/e2e/apps/statefulset.go, "Should recreate evicted statefulset"
+    for name, port in (("first", first), ("second", second)):
+        machine.add_pod(name, containers=[{"name": "c", "image": "i", "ports": [port]}])
+    machine.run(1)
+    status = machine.pod("second").status
+    assert status["phase"] == ("Running" if fits else "Failed")
+    if not fits:
+        assert status["reason"] == "PodFitsHostPorts"
+        assert status["message"] == "Pod Predicate PodFitsHostPorts failed"
+        machine.store.delete("Pod", "default/first", by="test")
+        machine.run(60)
+        machine.add_pod("third", containers=[{"name": "c", "image": "i", "ports": [second]}])
+        machine.run(1)
+        assert machine.pod("third").phase == "Running"
+
+
 def test_a_node_admits_a_limited_number_of_pods(machine: Machine) -> None:
     for number in range(4):
         machine.add_pod(f"web-{number}")
