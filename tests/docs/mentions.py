@@ -151,6 +151,8 @@ def _addresses(document: Document) -> _Found:
 
 
 def _names(document: Document) -> _Found:
+    if document.name in upstream.PAGES:
+        return
     lines = [*document.prose]
     lines += [
         (number, text) for number, lang, text in document.code_lines() if lang not in _EXAMPLES

@@ -5,6 +5,9 @@ from typing import Final
 # Entry point groups look like modules.
 GROUPS: Final = frozenset({"kscope.plugins"})
 
+# Pages whose names are all upstream's.
+PAGES: Final = frozenset({"docs/conformance-e2e.md"})
+
 # Options of other programs.
 OPTIONS: Final = frozenset[str]()
 

@@ -13,6 +13,15 @@ _REASONS: Final = (
         "a run calls no webhook and evaluates no admission policy.",
     ),
     (r"Aggregator", "a run calls no other API server."),
+    (
+        r"should serve a basic image on each replica",
+        "asks a web server in a container through the API server; a run has no network.",
+    ),
+    (
+        r"Burst scaling should run|halt if any stateful pod is unhealthy|rolling updates and roll backs",
+        "has `kubectl exec` move a file in a container, so that a probe of it fails; a script says by "
+        "the time what a probe finds, and not by what was run in the container.",
+    ),
     (r"conversion_webhook", "a run calls no webhook, also not one that converts."),
 )
 
