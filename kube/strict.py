@@ -1,15 +1,16 @@
 """Strict validation: fields that a kind does not have, and fields that are given twice.
 
-Upstream: sigs.k8s.io/json, the strict errors; apiserver/pkg/endpoints/handlers, fieldValidation.
+Upstream: sigs.k8s.io/json and sigs.k8s.io/yaml, the strict errors; apiserver/pkg/endpoints/handlers,
+fieldValidation.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
 
-from engine.objects.documents import Path
+from engine.objects.documents import DocumentError, Limits, Path, yaml_documents
 from engine.objects.openapi.findings import Findings
 from kube.resources import Resource
 from kube.status import ApiError, bad_request
@@ -23,20 +24,54 @@ def unknown_fields(found: Findings) -> list[str]:
 def repeated_fields(text: bytes) -> list[str]:
     """Each field that a JSON text gives twice, as in 'duplicate field "spec.replicas"'.
 
-    *text* is JSON that has been read before; what cannot be read has no such fields.
+    For YAML they are named by their line: 'line 9: key "replicas" already set in map'. What cannot
+    be read has no such fields.
     """
     try:
         if not _has_a_name_twice(text):
             return []
         found = json.loads(text, object_pairs_hook=_Object, **_NUMBERS)
     except (ValueError, RecursionError):
+        return repeated_keys(text)
+    return [*_repeated(found, "")]
+
+
+def repeated_keys(text: bytes) -> list[str]:
+    """Each key that a YAML text gives twice in a mapping, by its line; JSON is YAML, too."""
+    try:
+        documents = yaml_documents(text, Limits(takes_last=True))
+    except DocumentError:
         return []
-    return [f'duplicate field "{path}"' for path in _repeated(found, "")]
+    lines = (each for one in documents for each in one.repeated)
+    return [f'{_LINE}{line}: key "{key}" already set in map' for line, key in lines]
+
+
+def problems(resource: Resource, text: bytes, found: Findings) -> list[str]:
+    """Both, of the object in a text, in the order of upstream.
+
+    What JSON has of Kubernetes' own kinds is named as it stands in the text; else what is given
+    twice goes first.
+    """
+    repeated, unknown = repeated_fields(text), unknown_fields(found)
+    if not repeated or not unknown or resource.custom or repeated[0].startswith(_LINE):
+        return [*repeated, *unknown]
+    places = {_text(field.path): one for field, one in zip(found.unknown, unknown, strict=True)}
+    read = json.loads(text, object_pairs_hook=_Object, **_NUMBERS)
+    in_text = [*_repeated(read, "", places)]
+    return [*in_text, *(one for one in unknown if one not in in_text)]
+
+
+def joined(problems: list[str]) -> str:
+    """Problems in one text, those of YAML as its library tells them."""
+    lines = [f"\n  {one}" for one in problems if one.startswith(_LINE)]
+    others = [one for one in problems if not one.startswith(_LINE)]
+    yaml = [f"yaml: unmarshal errors:{''.join(lines)}"] if lines else []
+    return ", ".join([*yaml, *others])
 
 
 def refusal(resource: Resource, problems: list[str]) -> ApiError:
     """The answer to an object with such fields."""
-    kind, found = resource.written_kind, ", ".join(problems)
+    kind, found = resource.written_kind, joined(problems)
     return bad_request(
         f'{kind} in version "{resource.version}" cannot be handled as a {kind}: '
         f"strict decoding error: {found}"
@@ -51,6 +86,8 @@ def patch_refusal(patch: Any, why: str) -> ApiError:
     return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', {"causes": [cause]})
 
 
+# What problems of YAML begin with.
+_LINE = "line "
 # Numbers of any length stay texts: to read some of them takes very long.
 _NUMBERS: dict[str, Any] = {"parse_int": str, "parse_float": str, "parse_constant": str}
 
@@ -77,26 +114,29 @@ def _has_a_name_twice(text: bytes) -> bool:
 
 
 class _Object(dict[str, Any]):
-    """An object of a JSON text, and the names that it has twice."""
+    """An object of a JSON text, with all the pairs of names and values that stand there."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        self.repeated: dict[str, None] = {}
-        if len(self) < len(pairs):
-            names: dict[str, None] = {}
-            for name, _ in pairs:
-                (self.repeated if name in names else names)[name] = None
+        self.pairs = pairs
 
 
-def _repeated(value: Any, path: str) -> Iterator[str]:
+def _repeated(value: Any, path: str, unknown: Mapping[str, str] | None = None) -> Iterator[str]:
+    """What is given twice, and what stands at the paths of *unknown*, each once, in order."""
     if isinstance(value, list):
         for place, one in enumerate(value):
-            yield from _repeated(one, f"{path}[{place}]")
+            yield from _repeated(one, f"{path}[{place}]", unknown)
     elif isinstance(value, _Object):
-        for name, one in value.items():
-            if name in value.repeated:
-                yield _joined(path, name)
-            yield from _repeated(one, _joined(path, name))
+        seen: dict[str, int] = {}
+        for name, one in value.pairs:
+            where = _joined(path, name)
+            seen[name] = seen.get(name, 0) + 1
+            if seen[name] == 1 and unknown and where in unknown:
+                yield unknown[where]
+            if seen[name] == 2:
+                yield f'duplicate field "{where}"'
+            if one is value[name]:
+                yield from _repeated(one, where, unknown)
 
 
 def _joined(path: str, name: str) -> str:

@@ -38,16 +38,22 @@ class Limits:
     nodes: int = 20_000_000
     # How many nodes all aliases of a file may expand to; a real file hardly has any.
     alias_nodes: int = 200_000
+    # Whether the last value of a key counts that a YAML mapping has twice; else it is refused.
+    takes_last: bool = False
 
 
 @dataclass(slots=True)
 class Document:
-    """One document of a file: its value, its first line, and the lines of its lists' items."""
+    """One document of a file: its value, its first line, and the lines of its lists' items.
+
+    `repeated` are the lines and the keys that came again in a mapping, where that is allowed.
+    """
 
     index: int
     value: Any
     line: int
     item_lines: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    repeated: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
 
 _NOT_YAML: Final = phrase("not YAML: {why}")
@@ -379,7 +385,9 @@ class _YamlReader:
         if text is None:
             raise self._error(line, f"a mapping key must be a text, found {key!r}")
         if text in parent.value:
-            raise self._error(line, f'the key "{text}" appears twice in one mapping')
+            if not self._limits.takes_last or self._document is None:
+                raise self._error(line, f'the key "{text}" appears twice in one mapping')
+            self._document.repeated.append((line, text))
         parent.key = text
 
     @staticmethod

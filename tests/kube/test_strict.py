@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from kube.decoding import fields_of
-from kube.strict import patch_refusal, refusal, repeated_fields, unknown_fields
+from kube.strict import joined, patch_refusal, problems, refusal, repeated_fields, unknown_fields
 from tests.kube.served import of_kind
 
 
@@ -37,13 +37,36 @@ def test_repeated_fields_are_named_with_their_path() -> None:
     text = b'{"a": 1, "spec": {"replicas": 1, "replicas": 2, "x": [{"y": 1, "y": 1}]}, "a": 1}'
     assert orjson.loads(text)
     assert repeated_fields(text) == [
-        'duplicate field "a"',
         'duplicate field "spec.replicas"',
         'duplicate field "spec.x[0].y"',
+        'duplicate field "a"',
     ]
     assert not repeated_fields(b'{"a": [{"b": 1}, {"b": 1}]}')
     assert not repeated_fields(b"[" * 100_000)
     assert not repeated_fields(b'{"a": {"b": 1, "b": 1}')
+
+
+def test_repeated_keys_of_yaml_are_named_by_line() -> None:
+    """Upstream: sigs.k8s.io/yaml, UnmarshalStrict()."""
+    text = b"\nspec:\n  foo: 1\n  foo: 2\na: {b: 1, b: 2}\n"
+    lines = ['line 4: key "foo" already set in map', 'line 5: key "b" already set in map']
+    assert repeated_fields(text) == lines
+    assert joined([*lines, 'unknown field "a"']) == (
+        'yaml: unmarshal errors:\n  line 4: key "foo" already set in map\n'
+        '  line 5: key "b" already set in map, unknown field "a"'
+    )
+
+
+def test_problems_come_in_the_order_of_the_text() -> None:
+    """Upstream: test/e2e/apimachinery/field_validation.go, "should detect unknown and duplicate"."""
+    text = b"""{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
+        "spec": {"odd": "x", "replicas": 2, "replicas": 3, "template": {"more": 1}}}"""
+    resource = of_kind("Deployment")
+    assert problems(resource, text, fields_of(resource, orjson.loads(text))) == [
+        'unknown field "spec.odd"',
+        'duplicate field "spec.replicas"',
+        'unknown field "spec.template.more"',
+    ]
 
 
 def test_refusal_has_the_message_of_upstream() -> None:

@@ -12,7 +12,7 @@ from kube.addresses import Target
 from kube.apply import ObjectFields, check_options, manager_of
 from kube.patching import merge_patched
 from kube.server.objects.secrets import data_of, is_secret
-from kube.server.writes.bodies import is_strict, part_of
+from kube.server.writes.bodies import is_strict, part_of, warn, warns
 from kube.status import bad_request
 
 _TRUE = ("true", "1")
@@ -48,8 +48,12 @@ def configuration_of(request: Request, target: Target, text: bytes, given: Any) 
     """
     if not isinstance(given, dict):
         raise bad_request("error decoding YAML: the patch is no object")
-    if is_strict(request) and (problems := strict.repeated_fields(text)):
-        raise bad_request(f"error strict decoding YAML: {', '.join(problems)}")
+    if (is_strict(request) or warns(request)) and strict.repeated_fields(text):
+        problems = strict.repeated_keys(text)
+        if is_strict(request):
+            why = f"error converting YAML to JSON: {strict.joined(problems)}"
+            raise bad_request(f"error strict decoding YAML: {why}")
+        warn(request, problems)
     metadata = part_of(given, "metadata")
     name = metadata.get("name", target.name)
     if name != target.name:

@@ -12,7 +12,7 @@ from engine.api_server.validation.manifests import data_key_problems
 from engine.api_server.validation.policies import not_done
 from engine.api_server.validation.report import Report
 from engine.objects.custom.definition import DEFINITION
-from engine.objects.documents import DocumentError, Limits, read_documents
+from engine.objects.documents import Document, DocumentError, Limits, read_documents
 from engine.objects.openapi.fields import without
 from kscope.runs.errors import ApplicationError
 from kscope.runs.web.bodies import MOST, REFUSED
@@ -113,13 +113,20 @@ def _document(content: bytes) -> Any:
     try:
         documents = read_documents("body", content, Limits())
     except DocumentError:
-        if strict.repeated_fields(content):
-            # Of a field that JSON gives twice the last counts, as for a server.
-            return orjson.loads(content)
-        raise
+        if not strict.repeated_fields(content):
+            raise
+        # Of a field that is given twice the last value counts, as for a server.
+        documents = _lenient(content)
     if len(documents) != 1:
         raise DocumentError("a body is one document")
     return documents[0].value
+
+
+def _lenient(content: bytes) -> list[Document]:
+    try:
+        return [Document(1, orjson.loads(content), 1)]
+    except ValueError:
+        return read_documents("body", content, Limits(takes_last=True))
 
 
 def check_data_keys(resource: Resource, manifest: Mapping[str, Any]) -> None:
@@ -182,10 +189,9 @@ def _checked_object(
     if problem := decoding_problem(found):
         raise undecodable(resource, problem)
     check_data_keys(resource, given)
-    if is_strict(request) or warns(request):
-        repeated = strict.repeated_fields(text)
-        if problems := [*repeated, *strict.unknown_fields(found)]:
-            if is_strict(request):
-                raise strict.refusal(resource, problems)
-            warn(request, problems)
+    heeds = is_strict(request) or warns(request)
+    if heeds and (problems := strict.problems(resource, text, found)):
+        if is_strict(request):
+            raise strict.refusal(resource, problems)
+        warn(request, problems)
     return without(given, [field.path for field in found.unknown])

@@ -102,6 +102,41 @@ async def test_a_pod_of_an_unknown_runtime_is_forbidden(kube: Kube) -> None:
     assert 'pod rejected: RuntimeClass "none" not found' in refused.json["message"]
 
 
+YAML = b"""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: twice}
+spec:
+  odd: 1
+  replicas: 2
+  replicas: 3
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: a}]}}
+"""
+
+
+async def test_keys_that_yaml_has_twice_are_told(kube: Kube) -> None:
+    """Upstream: test/e2e/apimachinery/field_validation.go, "should detect duplicates in a CR"."""
+    line = 'line 8: key "replicas" already set in map'
+    apply = {"content_type": "application/apply-patch+yaml"}
+    path = f"{DEPLOYMENTS}/twice?fieldManager=me"
+    refused = await kube.ask("PATCH", f"{path}&fieldValidation=Strict", YAML, **apply)
+    assert refused.status == 400
+    assert refused.json["message"] == (
+        "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  "
+        + line
+    )
+    strict = f"{DEPLOYMENTS}?fieldValidation=Strict"
+    refused = await kube.ask("POST", strict, YAML, content_type="application/yaml")
+    assert refused.json["message"] == (
+        'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
+        f'yaml: unmarshal errors:\n  {line}, unknown field "spec.odd"'
+    )
+    made = await kube.ask("POST", DEPLOYMENTS, YAML, content_type="application/yaml")
+    assert (made.status, made.json["spec"]["replicas"]) == (201, 3)
+    assert line.replace('"', '\\"') in made.headers["warning"]
+
+
 async def test_a_part_without_processes_is_not_allowed(kube: Kube) -> None:
     for part in ("exec", "attach", "portforward"):
         assert (await kube.get(f"{PODS}/web/{part}")).status == 405
