@@ -149,6 +149,8 @@ class CountUsage:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
+        # What each object takes.
+        self.each: Amounts = dict.fromkeys(names, ONE)
 
     def matching(self, names: Iterable[str]) -> list[str]:
         """The resources in *names* that count this kind, sorted."""
@@ -164,7 +166,7 @@ class CountUsage:
 
     def usage(self, obj: ApiObject, clock: int) -> Amounts:
         """One object."""
-        return dict.fromkeys(self._names, ONE)
+        return self.each
 
     def likeness(self, obj: ApiObject, clock: int) -> Hashable:
         """All of them count the same."""
@@ -179,6 +181,12 @@ class CountUsage:
         return False
 
 
+# What controllers make in each namespace: it is shown when it is asked for, and stored only where a
+# client has written it. Upstream: serviceaccounts_controller.go, rootcacertpublisher/publisher.go.
+ALWAYS_THERE: Final[Mapping[str, str]] = {
+    "ConfigMap": "kube-root-ca.crt",
+    "ServiceAccount": "default",
+}
 # Kinds of which a quota counts only the number of objects, with the resource names for that. In
 # older versions the group `extensions` held some of them.
 COUNTED: Final[Mapping[str, tuple[str, ...]]] = {

@@ -18,6 +18,7 @@ from engine.api_server.admission.quota.amounts import (
     written,
 )
 from engine.api_server.admission.quota.other_usage import (
+    ALWAYS_THERE,
     COUNTED,
     PARTLY_HELD,
     ClaimUsage,
@@ -105,7 +106,7 @@ class QuotaMeter:
         found: Amounts = {}
         for kind in PARTLY_HELD:
             usage = self.usages[kind]
-            held = sum(1 for _ in listed(kind))
+            held = sum(1 for _ in listed(kind)) + _is_made(kind, listed)
             for name in usage.matching(used):
                 found[name] = Quantity(max(0, used[name].nanos - held * NANO), used[name].format)
         return found
@@ -122,12 +123,25 @@ class QuotaMeter:
         scopes = scopes_of(quota, self._rules)
         for kind in self.kinds(hard):
             usage = self.usages[kind]
-            total = added(total, dict.fromkeys(usage.matching(hard), ZERO))
+            made = {} if scopes else masked(_made(usage, kind, listed), hard)
+            total = added(total, dict.fromkeys(usage.matching(hard), ZERO) | made)
             for obj, number in _alike(usage, listed(kind), clock):
                 if all(usage.is_in_scope(obj, scope) for scope in scopes):
                     taken = masked(usage.usage(obj, clock), hard)
                     total = added(total, {name: _times(taken[name], number) for name in taken})
         return total
+
+
+def _is_made(kind: str, listed: Listed) -> bool:
+    """Whether a controller has made an object of that kind that the run itself does not hold."""
+    name = ALWAYS_THERE.get(kind)
+    return name is not None and all(one.name != name for one in listed(kind))
+
+
+def _made(usage: Usage, kind: str, listed: Listed) -> Amounts:
+    if not isinstance(usage, CountUsage) or not _is_made(kind, listed):
+        return {}
+    return usage.each
 
 
 def _alike(

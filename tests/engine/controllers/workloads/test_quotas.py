@@ -431,6 +431,9 @@ def test_a_new_quota_counts_maps_of_before() -> None:
     world = World(make_node("a"))
     world.run(1)
     world.do("create", manifest=_map("a"))
-    world.do("create", manifest=_quota({"configmaps": "2"}))
+    world.do("create", manifest=_quota({"configmaps": "2", "count/serviceaccounts": "2"}))
     world.run(1)
-    assert _used(world) == {"configmaps": "1"}
+    # With kube-root-ca.crt and the account "default", which controllers have made.
+    assert _used(world) == {"configmaps": "2", "count/serviceaccounts": "1"}
+    refused = world.cluster.apply(Command.from_dict({"verb": "create", "manifest": _map("b")}))
+    assert "requested: configmaps=1, used: configmaps=2" in refused.reason
