@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.api_server.admission.defaults import with_defaults
+from engine.objects.autoscalers import newest_manifest, v1_manifest
 from engine.objects.custom.definition import CustomVersion
 from engine.objects.custom.structural import unknown_fields, with_schema_defaults
 from engine.objects.objects import Manifest
 from engine.objects.openapi.fields import without
-from kube.resources import Resource
+from kube.resources import AUTOSCALING_V1, Resource
 
 
 def defaulted(resource: Resource, manifest: Mapping[str, Any]) -> Manifest:
@@ -21,7 +22,17 @@ def defaulted(resource: Resource, manifest: Mapping[str, Any]) -> Manifest:
     found: Manifest = {**named, **manifest, **named, "metadata": {**manifest["metadata"]}}
     if resource.namespaced:
         found["metadata"].setdefault("namespace", "default")
-    return custom_form(resource.custom, found) if resource.custom else with_defaults(found)
+    if resource.custom:
+        return custom_form(resource.custom, found)
+    if resource.api_version == AUTOSCALING_V1:
+        stored = newest_manifest({**found, "apiVersion": manifest.get("apiVersion")})
+        return v1_manifest(with_defaults(stored))
+    return with_defaults(found)
+
+
+def stored_form(resource: Resource, manifest: Manifest) -> Manifest:
+    """An object as a run stores it, of which clients of *resource* see *manifest*."""
+    return newest_manifest(manifest) if resource.api_version == AUTOSCALING_V1 else manifest
 
 
 def custom_form(custom: CustomVersion, manifest: Manifest) -> Manifest:

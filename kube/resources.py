@@ -6,13 +6,18 @@ Upstream: what `kubectl api-resources` prints for a real server, for the kinds t
 from dataclasses import dataclass, replace
 from functools import cache
 
-from engine.objects.custom.definition import CustomVersion, written_kind
+from engine.objects.custom.definition import CustomVersion, by_priority, written_kind
 from engine.objects.openapi.names import OLDER, definition_of, kept_version
 
 READ = ("get", "list", "watch")
 WRITE = ("create", "delete", "deletecollection", "patch", "update")
-# Questions of a client about itself: posting one changes nothing.
-REVIEWS = ("SelfSubjectAccessReview", "SelfSubjectRulesReview", "SelfSubjectReview")
+# Questions about who may what: posting one changes nothing.
+REVIEWS = (
+    *("SelfSubjectAccessReview", "SelfSubjectRulesReview", "SelfSubjectReview"),
+    *("LocalSubjectAccessReview", "SubjectAccessReview", "TokenReview"),
+)
+# The version of which objects are converted, as it has other fields than the one that is stored.
+AUTOSCALING_V1 = "autoscaling/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +230,14 @@ SERVED: tuple[Resource, ...] = (
         namespaced=False,
         categories=_EXTENSIONS,
     ),
+    _kind(
+        "apiregistration.k8s.io/v1",
+        "APIService",
+        "apiservices",
+        namespaced=False,
+        status=True,
+        categories=_EXTENSIONS,
+    ),
     _kind("apps/v1", "ControllerRevision", "controllerrevisions"),
     _kind("apps/v1", "DaemonSet", "daemonsets", "ds", status=True, categories=_ALL),
     _kind(
@@ -266,6 +279,19 @@ SERVED: tuple[Resource, ...] = (
         verbs=_POST,
     ),
     _kind(
+        "authentication.k8s.io/v1",
+        "TokenReview",
+        "tokenreviews",
+        namespaced=False,
+        verbs=_POST,
+    ),
+    _kind(
+        "authorization.k8s.io/v1",
+        "LocalSubjectAccessReview",
+        "localsubjectaccessreviews",
+        verbs=_POST,
+    ),
+    _kind(
         "authorization.k8s.io/v1",
         "SelfSubjectAccessReview",
         "selfsubjectaccessreviews",
@@ -280,12 +306,22 @@ SERVED: tuple[Resource, ...] = (
         verbs=_POST,
     ),
     _kind(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        "horizontalpodautoscalers",
-        "hpa",
-        status=True,
-        categories=_ALL,
+        "authorization.k8s.io/v1",
+        "SubjectAccessReview",
+        "subjectaccessreviews",
+        namespaced=False,
+        verbs=_POST,
+    ),
+    *(
+        _kind(
+            version,
+            "HorizontalPodAutoscaler",
+            "horizontalpodautoscalers",
+            "hpa",
+            status=True,
+            categories=_ALL,
+        )
+        for version in ("autoscaling/v2", AUTOSCALING_V1)
     ),
     _kind("batch/v1", "CronJob", "cronjobs", "cj", status=True, categories=_ALL),
     _kind("batch/v1", "Job", "jobs", status=True, categories=_ALL),
@@ -375,7 +411,7 @@ def found(group: str, version: str, plural: str) -> Resource | None:
 
 
 def group_versions() -> list[str]:
-    """All groups with their versions, the core first, then by name."""
-    return sorted(
-        dict.fromkeys(one.api_version for one in SERVED), key=lambda one: ("/" in one, one)
-    )
+    """All groups with their versions, the core first, then by name; preferred versions first."""
+    known = dict.fromkeys((one.group, one.version) for one in SERVED)
+    ordered = sorted(known, key=lambda one: (one[0], by_priority(one[1])))
+    return [f"{group}/{version}" if group else version for group, version in ordered]

@@ -411,7 +411,9 @@ class CommandExecutor:
         new = strategy.with_admission(old, self._fields.changed(old, new), permission)
         rules = self._admission.rules
         strategy.check_update(old, new, permission, rules, self._storage_class(old))
-        self._admission.check_policies(old, new, "" if permission.rest else permission.name)
+        part = "" if permission.rest else permission.name
+        new = self._admission.with_policies(old, new, part)
+        self._admission.check_policies(old, new, part)
         return self._admission.amend(old, new)
 
     def _storage_class(self, old: ApiObject) -> StorageClass | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from engine.objects.autoscalers import newest_manifest
 from kube.tables.columns import (
     AGE,
     NAME,
@@ -70,7 +71,7 @@ AUTOSCALERS: dict[str, Columns] = {
     "HorizontalPodAutoscaler": (
         NAME,
         text("Reference", _reference),
-        text("Targets", _targets),
+        text("Targets", lambda one: _targets(newest_manifest({**one}))),
         text("MinPods", in_spec("minReplicas", UNSET)),
         number("MaxPods", in_spec("maxReplicas"), type="string"),
         number("Replicas", in_status("currentReplicas"), type="string"),

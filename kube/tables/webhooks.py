@@ -1,6 +1,7 @@
-"""The columns of webhooks and admission policies.
+"""The columns of webhooks and admission policies, and of other API servers.
 
-Upstream: printMutatingWebhook(), printValidatingAdmissionPolicy() and their like.
+Upstream: printMutatingWebhook(), printValidatingAdmissionPolicy() and their like;
+kube-aggregator/pkg/registry/apiservice/etcd/etcd.go, ConvertToTable().
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from kube.tables.columns import (
     number,
     selector_text,
     spec_of,
+    status_of,
     text,
 )
 
@@ -51,7 +53,22 @@ def _policy(name: str) -> Columns:
     )
 
 
+def _service(one: Object) -> str:
+    service: Mapping[str, Any] | None = spec_of(one).get("service")
+    return f"{service.get('namespace')}/{service.get('name')}" if service else "Local"
+
+
+def _available(one: Object) -> str:
+    conditions: list[Mapping[str, Any]] = status_of(one).get("conditions") or []
+    found = next((each for each in conditions if each.get("type") == "Available"), None)
+    if found is None:
+        return "Unknown"
+    is_plain = found.get("status") == "True" or not found.get("reason")
+    return str(found.get("status")) if is_plain else f"{found.get('status')} ({found['reason']})"
+
+
 WEBHOOKS: dict[str, Columns] = {
+    "APIService": (NAME, text("Service", _service), text("Available", _available), AGE),
     "MutatingAdmissionPolicy": _policy("Mutations"),
     "MutatingAdmissionPolicyBinding": _BINDING,
     "MutatingWebhookConfiguration": _WEBHOOKS,

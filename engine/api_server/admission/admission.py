@@ -25,10 +25,13 @@ from engine.api_server.admission.refusals import forbidden_unnamed
 from engine.api_server.admission.rules import AdmissionRules
 from engine.api_server.admission.topology_labels import topology_labels
 from engine.api_server.custom.kinds import CustomKinds
+from engine.api_server.policies.mutating import MutatingPolicies
 from engine.api_server.policies.validating import ValidatingPolicies
 from engine.api_server.policies.writes import Write
 from engine.api_server.store.store import ObjectStore
-from engine.kernel.errors import Forbidden, NamespaceTerminating
+from engine.api_server.validation.manifests import check_stored
+from engine.api_server.validation.report import Report, aggregate
+from engine.kernel.errors import Forbidden, Invalid, NamespaceTerminating
 from engine.kernel.units import timestamp
 from engine.objects.autoscalers import AUTOSCALER, newest_form
 from engine.objects.custom.definition import DEFINITION
@@ -41,6 +44,7 @@ from engine.objects.objects import (
     PersistentVolumeClaim,
     Pod,
     StorageClass,
+    from_manifest,
     group_resource,
 )
 from engine.objects.outside import Outside
@@ -83,6 +87,7 @@ class Admission:
         "_outside",
         "_labels_namespaces",
         "_limits",
+        "_mutating",
         "_policies",
         "_quotas",
         "_resources",
@@ -106,6 +111,7 @@ class Admission:
     ) -> None:
         self._store = store
         self.custom = CustomKinds(store)
+        self._mutating = MutatingPolicies(store, self.custom)
         self._policies = ValidatingPolicies(store, self.custom)
         self._outside = outside or Outside()
         self._resources = resources or NEWEST
@@ -157,10 +163,32 @@ class Admission:
     def _completed_within_limits(self, obj: ApiObject) -> ApiObject:
         self._refuse_in_terminating_namespace(obj)
         completed = self._completed(obj)
+        if self._is_open:
+            completed = self.with_policies(None, completed)
         self._limits.check(completed)
         if self._is_open:
             self.check_policies(None, completed)
         return completed
+
+    def with_policies(
+        self, old: ApiObject | None, new: ApiObject, subresource: str = ""
+    ) -> ApiObject:
+        """*new* as the admission policies change it that is to take the place of *old*, if any.
+
+        Raises Denied where a policy fails, and Invalid where what it makes is no such object.
+        """
+        if not self._mutating.are_there:
+            return new
+        write = self._write_of(old, new, subresource)
+        changed = self._mutating.changed(write)
+        if changed is write.new:
+            return new
+        report = Report()
+        check_stored(changed, (), report)
+        if report.problems:
+            why = aggregate(report.answers())
+            raise Invalid(f'{new.kind} "{new.name}" is invalid: {why}')
+        return from_manifest(changed) if not isinstance(new, CustomObject) else type(new)(changed)
 
     def check_policies(
         self, old: ApiObject | None, new: ApiObject | None, subresource: str = ""
@@ -169,24 +197,25 @@ class Admission:
 
         Without *old* it is created, without *new* deleted.
         """
+        if self._policies.are_there:
+            self._policies.check(self._write_of(old, new, subresource))
+
+    def _write_of(
+        self, old: ApiObject | None, new: ApiObject | None, subresource: str = ""
+    ) -> Write:
         found = new or old
-        if found is None or not self._policies.are_there:
-            return
+        assert found is not None
         custom = self.custom.of_object(found)
-        shown = (one if custom or one is None else with_defaults(one.raw) for one in (old, new))
+        shown = [one if custom or one is None else with_defaults(one.raw) for one in (old, new)]
         before, after = (one.raw if isinstance(one, ApiObject) else one for one in shown)
+        versions: tuple[str, ...] = ()
         if custom is None:
-            resource, versions = group_resource(found).partition(".")[0], ()
+            resource = group_resource(found).partition(".")[0]
         else:
-            resource, versions = custom.plural, tuple(one.api_version for one in custom.versions)
-        self._policies.check(
-            Write(
-                resource=resource,
-                subresource=subresource,
-                new=after,
-                old=before,
-                versions=versions,
-            )
+            resource = custom.plural
+            versions = tuple(one.api_version for one in custom.versions)
+        return Write(
+            resource=resource, subresource=subresource, new=after, old=before, versions=versions
         )
 
     def charge(self, obj: ApiObject) -> None:

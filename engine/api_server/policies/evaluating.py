@@ -54,7 +54,7 @@ class Evaluation:
         problem: PolicyError | None = None
         for condition in items(self._spec, "matchConditions"):
             try:
-                if self._value(_text(condition)) is False:
+                if self.value(_text(condition)) is False:
                     return False
             except PolicyError as error:
                 problem = problem or error
@@ -64,7 +64,7 @@ class Evaluation:
 
     def is_true(self, rule: Mapping[str, Any]) -> bool:
         """Whether a validation holds; one that is never evaluated does. Raises PolicyError."""
-        return self._value(_text(rule)) is True
+        return self.value(_text(rule)) is True
 
     def message(self, rule: Mapping[str, Any]) -> str:
         """What a validation says of what it refuses. Upstream: validator.go, Validate()."""
@@ -73,14 +73,15 @@ class Evaluation:
         if not expression:
             return usual
         try:
-            found = self._value(expression)
+            found = self.value(expression)
         except PolicyError:
             return usual
         text = found.strip() if isinstance(found, str) else ""
         is_right = text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE
         return text if is_right else usual
 
-    def _value(self, text: str) -> Any:
+    def value(self, text: str) -> Any:
+        """The value of an expression; one that is never evaluated is true. Raises PolicyError."""
         try:
             program = compiled(text)
         except CelError as error:
@@ -120,7 +121,7 @@ class Evaluation:
             return
         text = self._texts.pop(name)
         try:
-            self._values[name] = self._value(text)
+            self._values[name] = self.value(text)
         except PolicyError as error:
             self._errors[name] = f'composited variable "{name}" fails to evaluate: {error}'
 

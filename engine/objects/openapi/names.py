@@ -27,7 +27,10 @@ _ALIKE: Final = {"resource.k8s.io/v1alpha3": "resource.k8s.io/v1beta1"}
 # Kinds that such a version has and the kept one has not.
 _NEW: Final = frozenset(("DeviceTaintRule", "DeviceTaintRuleList"))
 _PREFIX: Final = "io.k8s.api."
-_OF_DEFINITIONS: Final = "apiextensions.k8s.io"
+_OF_OTHER_SERVERS: Final = {
+    "apiextensions.k8s.io": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
+    "apiregistration.k8s.io": "io.k8s.kube-aggregator.pkg.apis.apiregistration",
+}
 
 
 def kept_version(api_version: str, kind: str = "") -> str:
@@ -38,8 +41,8 @@ def kept_version(api_version: str, kind: str = "") -> str:
 def definition_of(api_version: str, kind: str) -> str:
     """The name of the definition of a kind: batch/v1 Job is io.k8s.api.batch.v1.Job."""
     group, _, version = kept_version(api_version, kind).rpartition("/")
-    if group == _OF_DEFINITIONS:
-        return f"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{kind}"
+    if group in _OF_OTHER_SERVERS:
+        return f"{_OF_OTHER_SERVERS[group]}.{version}.{kind}"
     return f"{_PREFIX}{group.partition('.')[0] or 'core'}.{version}.{kind}"
 
 

@@ -471,6 +471,20 @@ spec:
 """,
     ),
     Beginning(
+        "apiregistration.k8s.io/v1",
+        "APIService",
+        """
+spec:
+  group: example.com
+  version: v1
+  groupPriorityMinimum: 1000
+  versionPriority: 10
+  service:
+    namespace: default
+    name: api
+""",
+    ),
+    Beginning(
         "admissionregistration.k8s.io/v1",
         "ValidatingAdmissionPolicy",
         """

@@ -26,9 +26,9 @@ from kscope.runs.hidden_values import reads_values
 from kube import patching
 from kube.addresses import Target
 from kube.decoding import decoding_problem, fields_of
-from kube.defaults import defaulted
+from kube.defaults import defaulted, stored_form
 from kube.openapi.operations import patches_of
-from kube.resources import PODS, Resource
+from kube.resources import AUTOSCALING_V1, PODS, Resource
 from kube.server.answers import answered
 from kube.server.objects.kubernetes_events import completed, note_command
 from kube.server.objects.secrets import (
@@ -211,12 +211,12 @@ class Changer:
                 sizes, self._patch_of, target, old, change, scripts, is_apply
             )
             sealing: Sealing | None = None
-            whole = patching.merge_patched(old, patch)
+            whole = patching.merge_patched(stored_form(target.resource, old), patch)
             warn_of_lack(self.objects.request, target.resource, whole)
             if is_secret(target.resource):
                 patch, sealing = _kept_of_secret(target, found.manifest, old, whole, patch)
             if not patch or self.objects.is_tried:
-                new = whole
+                new = defaulted(target.resource, whole)
                 await self.objects.computed(sizes, _check_tried, target, old, new)
                 is_scale = target.subresource == "scale"
                 content = scale_of(new, target.resource) if is_scale else new
@@ -271,7 +271,12 @@ class Changer:
         kept = without_values(new, resource.written_kind, keeps_copy=True)
         new = defaulted(resource, with_data(kept, data_of(new)) if is_secret(resource) else kept)
         patch = strategy.permitted(resource.kind, patching.difference(old, new), permission)
-        return with_managers(self.objects.fields(target), patch, old, new, is_applied=is_apply)
+        fields = self.objects.fields(target)
+        patch = with_managers(fields, patch, old, new, is_applied=is_apply)
+        if resource.api_version != AUTOSCALING_V1:
+            return patch
+        whole = stored_form(resource, patching.merge_patched(old, patch))
+        return patching.difference(stored_form(resource, old), whole)
 
     def _with_checked_metadata(self, target: Target, old: Manifest, new: Manifest) -> Manifest:
         """*new* with what no update changes of the metadata. Raises ApiError for other changes."""

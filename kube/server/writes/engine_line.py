@@ -63,7 +63,9 @@ _CODES = {
 # What begins the engine's message; the answer names the object by itself.
 _INVALID = re.compile(r'\A\S+ "[^"]*" is invalid: ')
 # What an admission policy does not allow. Upstream: validating/dispatcher.go, Dispatch().
-_DENIED = re.compile(r'\A\S+ "[^"]*" is forbidden: (ValidatingAdmissionPolicy .*)', re.DOTALL)
+_DENIED = re.compile(
+    r"""\A\S+ "[^"]*" is forbidden: ((?:ValidatingAdmissionPolicy|policy) '.*)""", re.DOTALL
+)
 log = logging.getLogger(__name__)
 
 

@@ -1,7 +1,8 @@
-"""ValidatingAdmissionPolicies: which writes they match, and what they refuse.
+"""Admission policies: which writes they match, what they refuse, and what they change.
 
 Upstream: test/e2e/apimachinery/validatingadmissionpolicy.go, "should validate against a Deployment"
-and "should allow expressions to refer variables."; validating/admission_test.go.
+and "should allow expressions to refer variables."; mutatingadmissionpolicy.go, "should mutate a
+Deployment"; validating/admission_test.go.
 """
 
 from typing import Any
@@ -227,3 +228,90 @@ def test_policies_do_not_look_at_policies() -> None:
     assert create(cluster, deployment("one")) != ""
     assert told(cluster, verb="delete", object="validatingadmissionpolicy/p.example.com") == ""
     assert create(cluster, deployment("one")) == ""
+
+
+def mutating(*expressions: str, **spec: Any) -> Manifest:
+    made = policy(**spec)
+    del made["spec"]["validations"]
+    made["kind"] = "MutatingAdmissionPolicy"
+    made["spec"]["reinvocationPolicy"] = "Never"
+    made["spec"]["mutations"] = [
+        {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": one}}
+        for one in expressions
+    ]
+    return made
+
+
+def bound(**spec: Any) -> Manifest:
+    made = binding(**spec)
+    del made["spec"]["validationActions"]
+    return {**made, "kind": "MutatingAdmissionPolicyBinding"}
+
+
+def test_policy_changes_what_is_created() -> None:
+    made = mutating(
+        "Object{spec: Object.spec{replicas: object.spec.replicas > 3 ? 3 : 7}}",
+        """Object{metadata: Object.metadata{annotations: {"by": "policy", 'n': request.name}},
+            spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{
+                containers: [Object.spec.template.spec.containers{name: "side", image: "b:1"}]
+            }}}}""",
+    )
+    cluster = cluster_under(made, bound())
+    assert create(cluster, deployment("one")) == ""
+    found = cluster.store.get("Deployment", "default/one")
+    assert (found.spec["replicas"], found.annotations["n"]) == (7, "one")
+    containers = found.spec["template"]["spec"]["containers"]
+    assert [(one["name"], one["image"]) for one in containers] == [("c", "a:1"), ("side", "b:1")]
+    change: Any = {"verb": "patch", "object": "deployment/default/one", "permission": "object"}
+    assert told(cluster, **change, patch={"spec": {"replicas": 9}}) == ""
+    assert cluster.store.get("Deployment", "default/one").spec["replicas"] == 3
+
+
+def test_validating_policies_see_what_was_changed() -> None:
+    held = policy("object.spec.replicas > 1")
+    changing = mutating("Object{spec: Object.spec{replicas: 2}}")
+    cluster = cluster_under(held, binding(), changing, bound())
+    assert create(cluster, deployment("one")) == ""
+
+
+def test_policy_changes_pods_of_controllers() -> None:
+    labels = "Object{metadata: Object.metadata{labels: {'team': 'a'}}}"
+    cluster = cluster_under(mutating(labels, rule=PODS), bound())
+    assert create(cluster, deployment("one")) == ""
+    played(cluster)
+    [made] = cluster.store.objects("Pod")
+    assert made.labels["team"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        (
+            "Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'a': 'b'}}}}",
+            "may not mutate atomic arrays, maps or structs: .spec.selector",
+        ),
+        ("Object{spec: Object.spec{replicas: object.spec.no}}", "no such key: no"),
+        ("'a text'", "unsupported return type from ApplyConfiguration expression"),
+    ],
+)
+def test_failing_mutation_is_denied(expression: str, why: str) -> None:
+    cluster = cluster_under(mutating(expression), bound())
+    answer = create(cluster, deployment("one"))
+    assert "is forbidden: policy 'p.example.com' with binding 'b.example.com' denied" in answer
+    assert answer.endswith(why)
+
+
+def test_change_that_makes_no_object_is_refused() -> None:
+    cluster = cluster_under(mutating("Object{spec: Object.spec{replicas: -1}}"), bound())
+    assert "Invalid value: -1" in create(cluster, deployment("one"))
+
+
+def test_policy_changes_custom_objects() -> None:
+    rule = {"apiGroups": ["example.com"], "apiVersions": ["*"], "resources": ["widgets"]}
+    parts = "[Object.spec.parts{name: 'b', count: 2}]"
+    cluster = cluster_under(
+        definition(), mutating(f"Object{{spec: Object.spec{{parts: {parts}}}}}", rule=rule), bound()
+    )
+    assert create(cluster, widget(parts=[{"name": "a"}, {"name": "b"}])) == ""
+    found = cluster.store.get("Widget.example.com", "default/one")
+    assert found.spec["parts"] == [{"name": "a", "count": 1}, {"name": "b", "count": 2}]

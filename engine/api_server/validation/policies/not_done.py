@@ -12,7 +12,8 @@ from engine.objects.manifest_parts import items, section
 Manifest = Mapping[str, Any]
 
 _NO_WEBHOOK: Final = "kscope calls no webhook: nothing is refused or changed by it"
-_NO_MUTATION: Final = "kscope keeps this policy as data: no object is changed by it"
+_NO_PATCH: Final = "kscope carries out ApplyConfiguration alone: this changes nothing"
+_NO_SERVER: Final = "kscope calls no other API server: nothing is served by it"
 _EXPRESSIONS: Final = (
     ("matchConditions", ("expression",)),
     ("variables", ("expression",)),
@@ -25,8 +26,15 @@ def not_done(manifest: Manifest) -> list[str]:
     kind, spec = str(manifest.get("kind") or ""), section(manifest, "spec")
     if kind.endswith("WebhookConfiguration"):
         return [_NO_WEBHOOK]
-    if kind.startswith("MutatingAdmissionPolicy"):
-        return [_NO_MUTATION]
+    if kind == "APIService":
+        return [_NO_SERVER]
+    if kind == "MutatingAdmissionPolicy":
+        patches = (
+            f"spec.mutations[{place}]: {_NO_PATCH}"
+            for place, one in enumerate(items(spec, "mutations"))
+            if one.get("patchType") != "ApplyConfiguration"
+        )
+        return [*_never_evaluated(spec), *patches]
     if kind == "ValidatingAdmissionPolicyBinding":
         idle = [one for one in spec.get("validationActions") or () if one in ("Audit", "Warn")]
         why = "kscope has no effect for {} here: of the actions, it carries out Deny"

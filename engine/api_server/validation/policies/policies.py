@@ -19,8 +19,10 @@ from engine.api_server.validation.policies.matching import (
 )
 from engine.api_server.validation.report import Report, invalid_value, unsupported
 from engine.api_server.validation.rules import label_selector, subdomain_problems
+from engine.objects.cel.object_literals import with_plain_objects
 from engine.objects.documents import Path
 from engine.objects.manifest_parts import items, section
+from engine.objects.values.cel_text import ExpressionError
 
 Manifest = Mapping[str, Any]
 
@@ -55,7 +57,7 @@ def validating_policy(value: Any, path: Path, report: Report) -> None:
 def mutating_policy(value: Any, path: Path, report: Report) -> None:
     """Report what is wrong with a MutatingAdmissionPolicy whose fields are of the right types."""
     spec = section(value, "spec")
-    _check_policy(spec, report)
+    variables = _check_policy(spec, report)
     check_supported(spec, _SPEC, report, reinvocationPolicy=("IfNeeded", "Never"))
     if not spec.get("reinvocationPolicy"):
         report.add((*_SPEC, "reinvocationPolicy"), None, "is missing", "Required value")
@@ -70,9 +72,14 @@ def mutating_policy(value: Any, path: Path, report: Report) -> None:
             report.add((*where, "patchType"), one.get("patchType"), answer, answer)
             continue
         name = kinds[str(one["patchType"])]
-        if not str(section(one, name).get("expression") or "").strip():
-            why = "Required value: expression is not specified"
-            report.add((*where, name, "expression"), None, "is missing", why)
+        text = str(section(one, name).get("expression") or "")
+        try:
+            plain = {"expression": with_plain_objects(text)}
+        except ExpressionError as error:
+            report.add((*where, name, "expression"), text, str(error))
+            continue
+        why = "expression is not specified"
+        check_expression(plain, "expression", (*where, name), variables, report, why)
 
 
 def policy_binding(value: Any, path: Path, report: Report) -> None:

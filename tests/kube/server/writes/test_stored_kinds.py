@@ -93,6 +93,17 @@ KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
         {"spec": {"signerName": "a.example/b", "request": "YQ==", "usages": ["client auth"]}},
         "Pending",
     ),
+    "APIService": (
+        "/apis/apiregistration.k8s.io/v1/apiservices",
+        {
+            "spec": {
+                "group": "a.example",
+                "version": "v1",
+                "service": {"namespace": "n", "name": "s"},
+            }
+        },
+        "n/s",
+    ),
     "MutatingWebhookConfiguration": (
         f"{ADMISSION}/mutatingwebhookconfigurations",
         {"webhooks": [HOOK]},
