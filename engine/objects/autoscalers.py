@@ -163,7 +163,8 @@ def v1_manifest(manifest: Manifest) -> Manifest:
     if notes:
         metadata["annotations"] = notes
     found = {**manifest, "apiVersion": _V1, "metadata": metadata, "spec": spec}
-    return {**found, "status": status} if "status" in manifest else found
+    counts = {"currentReplicas": 0, "desiredReplicas": 0}
+    return {**found, "status": {**counts, **status}} if "status" in manifest else found
 
 
 def _noted(notes: Mapping[str, str], name: str) -> Any:

@@ -6,7 +6,7 @@ Whatever goes wrong is answered with a Status object.
 """
 
 from asyncio import FIRST_COMPLETED, create_task, gather, to_thread, wait
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from time import time
 from typing import Any
@@ -51,6 +51,7 @@ from kube.server.objects.instants import Instant, Newest, Then, event_at, now
 from kube.server.objects.secrets import Secrets
 from kube.server.reading import Read, check_timeout, found_object, object_read, shift_of
 from kube.server.visitors import Runs, Visitors, check_origin, credential_of
+from kube.server.watches.ending import ended_by_errors
 from kube.server.watches.endpoints import EndpointsWatcher
 from kube.server.watches.feed import Feed, Feeds
 from kube.server.watches.watching import Watch, Watcher
@@ -235,7 +236,7 @@ class Server:
         is_watched = target.is_collection and read.options.is_watch
         if then is not None:
             if is_watched:
-                return _stream(_watcher(read, Watch.of(read)).of_past(then))
+                return _stream(_watcher(read, Watch.of(read)).of_past(then), handover)
             if target.is_collection and (older := older_version(read, then.seq)) is not None:
                 return await self._listed_then(read, run, older, asker)
             return await _read(read, then, run)
@@ -246,7 +247,8 @@ class Server:
             # The objects at the beginning of the watch are read as for a list.
             place = await stack.enter_async_context(AsyncExitStack())
             await place.enter_async_context(self._lists.hold(request_key(request.scope)))
-            return _stream(await self._begun(read, feed, run.head_seq, place.aclose))
+            texts = await self._begun(read, feed, run.head_seq, place.aclose)
+            return _stream(texts, handover)
         if target.subresource == "log" and asks_to_follow(request.query_params):
             stack.enter_context(_counted(visitor, request))
             return await self._followed(read, run)
@@ -288,7 +290,7 @@ class Server:
 
     async def _begun(
         self, read: Read, feed: Feed, head: int, has_listed: Callable[[], Awaitable[None]]
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """The texts of a watch. Raises ApiError where it begins too far behind, or ahead of *head*."""
         await feed.ready.wait()
         watch = Watch.of(read)
@@ -435,9 +437,10 @@ def _counted(visitor: Visitor, request: Request) -> Iterator[None]:
         open_sockets.leave(name)
 
 
-def _stream(texts: AsyncIterator[bytes]) -> Response:
+def _stream(texts: AsyncGenerator[bytes, None], handover: Handover) -> Response:
     # A proxy that collects the whole answer first would take the point of it away.
-    return StreamingResponse(texts, headers={"X-Accel-Buffering": "no"}, media_type=JSON)
+    told = ended_by_errors(texts, handover)
+    return StreamingResponse(told, headers={"X-Accel-Buffering": "no"}, media_type=JSON)
 
 
 def _standing(request: Request, response: Response) -> str:

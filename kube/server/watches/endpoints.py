@@ -7,7 +7,7 @@ what differs from what the client has is sent. Several changes that are read tog
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import orjson
 
@@ -32,7 +32,7 @@ class EndpointsWatcher:
 
     async def texts(
         self, feed: Feed, links: SnapshotLinks, may_watch: MayWatch, has_listed: HasListed
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """See `Watcher.texts`."""
         watch, ends = self._watch, time.monotonic() + self._watch.seconds
         await feed.ready.wait()

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,7 +111,7 @@ class Watcher:
 
     async def texts(
         self, feed: Feed, links: SnapshotLinks, may_watch: MayWatch, has_listed: HasListed
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """The events as JSON, each on a line, until the client may not watch any more.
 
         *has_listed* is called once the objects of the beginning have been sent.
@@ -143,7 +143,7 @@ class Watcher:
                 if watch.with_bookmarks:
                     yield watch.bookmark(self._cursor)
 
-    async def of_past(self, instant: Instant) -> AsyncIterator[bytes]:
+    async def of_past(self, instant: Instant) -> AsyncGenerator[bytes, None]:
         """What there was at an instant of the past; nothing follows."""
         if self._watch.has_initial:
             async for text in self._begin(instant):

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -70,5 +71,11 @@ def break_links(monkeypatch: pytest.MonkeyPatch) -> Faults:
         async with link(self) as real:
             yield Link(real)
 
+    async def read(self: Any, query: Any, values: Any = None) -> Any:
+        run = partial(psycopg.AsyncServerCursor.execute, self)
+        return await found.execute(run, query, values)
+
     monkeypatch.setattr(SnapshotLinks, "link", broken)
+    # Lists are read by a cursor of the server.
+    monkeypatch.setattr("kscope.runs.served.objects._Cursor.execute", read)
     return found

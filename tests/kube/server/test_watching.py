@@ -11,6 +11,7 @@ from kscope.accounts.services import account_create
 from kscope.runs.models import Run
 from kscope.runs.services import run_fork
 from tests.kube.server.client import MERGE, Kube
+from tests.kube.server.faults import Faults
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -363,3 +364,21 @@ async def test_writes_of_one_instant_are_told_singly(live_kube: Kube) -> None:
         found = [await anext(events) for _ in range(5)]
     assert [one["type"] for one in found] == ["MODIFIED"] * 4 + ["DELETED"]
     assert [one["object"]["data"]["value"] for one in found[:4]] == ["1", "2", "3", "4"]
+
+
+ROWS = "AND starts_with(key, %s)"
+
+
+@pytest.mark.parametrize("kind", ["pods", "endpoints"])
+async def test_watch_ends_with_the_status_of_an_error(
+    kube: Kube, faults: Faults, kind: str, caplog: Any
+) -> None:
+    """The objects cannot be read once the watch is let in: it is too late for another answer."""
+    faults.lose(ROWS, done=False)
+    path = f"/api/v1/namespaces/default/{kind}?watch=1"
+    async with kube.watching(path) as events:
+        told = [event async for event in events]
+    assert [(one["type"], one["object"]["code"]) for one in told] == [("ERROR", 503)]
+    status = told[0]["object"]
+    assert (status["kind"], status["reason"]) == ("Status", "ServiceUnavailable")
+    assert not [one for one in caplog.records if one.exc_info]
