@@ -19,7 +19,6 @@ from typing import Any
 
 import orjson
 import psycopg
-from django.conf import settings
 from django.utils.crypto import salted_hmac
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
@@ -187,7 +186,7 @@ def digest_of(*parts: bytes) -> str:
     database, such as the data of a Secret.
     """
     text = b"".join(len(part).to_bytes(8) + part for part in parts)
-    return salted_hmac(_PURPOSE, text, settings.SEALING_KEY, algorithm="sha256").hexdigest()
+    return salted_hmac(_PURPOSE, text, algorithm="sha256").hexdigest()
 
 
 def is_undone(problem: BaseException | None) -> bool:

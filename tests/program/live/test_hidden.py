@@ -266,7 +266,7 @@ def test_rights_are_asked_for_by_reading(
     said = kscope("rbac", "--context", "prod", KUBECONFIG=config)
     assert said.status == 3
     assert said.lines[0] == (
-        "You may list 30 of 34 kinds that kscope needs in context prod, namespace shop."
+        "You may list 33 of 37 kinds that kscope needs in context prod, namespace shop."
     )
     words = "pods in the namespace not known: what waits, and who holds the room on the nodes"
     assert words in " ".join(said.out.split())

@@ -97,7 +97,7 @@ def test_a_collection_gives_the_answer_of_its_cluster(
     assert said.status == 0
     text = " ".join(said.err.split())
     assert re.search(
-        r"wrote \S+prod\.tar\.gz \(35 kinds, 139 objects, [\d.]+ KiB; nothing was", text
+        r"wrote \S+prod\.tar\.gz \(38 kinds, 139 objects, [\d.]+ KiB; nothing was", text
     )
     live = _document(_said(kscope, config, *TRIAGE, "-o", "json"))
     again = _document(kscope("triage", str(file), "-o", "json"))

@@ -182,7 +182,7 @@ def test_digests_of_bodies_need_the_installation_key(scenario: Scenario, setting
     assert digest == write_keys.digest_of(*parts)
     plain = b"".join(len(part).to_bytes(8) + part for part in parts)
     assert digest != hashlib.sha256(plain).hexdigest()
-    settings.SEALING_KEY = "another"
+    settings.SECRET_KEY = "another"
     assert digest != write_keys.digest_of(*parts)
 
 
