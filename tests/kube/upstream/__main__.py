@@ -14,7 +14,8 @@ def main() -> int:
     """Try the specs that are asked for; the page is written anew with what came of them."""
     arguments = argparse.ArgumentParser(prog="python -m tests.kube.upstream")
     arguments.add_argument("--focus", default="", help="a pattern of the names of specs")
-    arguments.add_argument("--seconds", type=int, default=420, help="the time limit of a spec")
+    # Some watch for five or ten minutes that nothing happens.
+    arguments.add_argument("--seconds", type=int, default=720, help="the time limit of a spec")
     arguments.add_argument("--workers", type=int, default=2, help="how many are tried at a time")
     arguments.add_argument("--failed", action="store_true", help="those that have not passed yet")
     asked = arguments.parse_args()
