@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from engine.api_server.admission.admission import Admission
 from engine.api_server.store.store import ObjectStore
+from engine.api_server.store.superseding import entities_told
 from engine.api_server.store.write_record import Left, Removal, Written
 from engine.cluster import checkpoints
 from engine.cluster.budget_limit import BudgetLimit
@@ -119,7 +120,7 @@ class Cluster:
             self.store, self.admission, self._known_fields, workload_rules, self._failures, told
         ).creating(scenario.objects)
         if stands:
-            self.store.record.begin_superseding(self.loop)
+            self.store.record.begin_superseding(self.loop, entities_told(scenario.objects))
         for step in scenario.steps:
             self.loop.cause = 0
             self.loop.call_at(step.at, self._take_step, step)

@@ -642,7 +642,9 @@ class Checkpoint(models.Model):
     steps = models.BigIntegerField()
     commands = models.IntegerField(help_text=gettext_lazy("commands carried out before it"))
     digest = models.CharField(max_length=64, help_text=gettext_lazy("of the history up to seq"))
-    engine = models.BinaryField(help_text=gettext_lazy("zlib over the engine's own pickle"))
+    engine = models.BinaryField(
+        help_text=gettext_lazy("zstd over the engine's own pickle; zlib before format 8")
+    )
     view = models.BinaryField(
         default=b"", help_text=gettext_lazy("zlib over the JSON of the view state; empty: none")
     )

@@ -6,13 +6,13 @@ A fact that was superseded stays so, even if its field gets the old value back: 
 now is the simulation's. Nothing here changes what happens in a run.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, cast
 
 from engine.api_server.store.watches import WatchEvent
 from engine.kernel.loop import EventLoop
 from engine.objects.manifest_parts import items, section
-from engine.objects.objects import Manifest
+from engine.objects.objects import Manifest, Node, from_manifest
 
 # The Events about an object, as if they were a field of it.
 EVENTS: Final = "events"
@@ -39,16 +39,38 @@ class Replacement(NamedTuple):
     text: str
 
 
+def entities_told(manifests: Iterable[Manifest]) -> Iterator[str]:
+    """The ids of the objects of files of which a field may be a fact: see `facts_of`.
+
+    Leases tell of nodes, so a node may have one without a status.
+    """
+    for each in manifests:
+        is_deleted = "deletionTimestamp" in each["metadata"]
+        if each.get("status") or is_deleted or each["kind"] == Node.KIND:
+            yield from_manifest(each).id
+
+
 class Superseding:
-    """Notes what replaces the facts of the objects that were there when it began."""
+    """Notes what replaces the facts of the objects that were there when it began.
 
-    __slots__ = ("_brought", "_created", "_events", "_fields", "_loop")
+    Of the fields of an object of which the files tell none, nothing is noted.
+    """
 
-    def __init__(self, loop: EventLoop, created: Mapping[str, int], brought: int) -> None:
-        """*created* are the events that created each object, *brought* is the last one so far."""
+    __slots__ = ("_brought", "_created", "_events", "_fields", "_loop", "_texts", "_told")
+
+    def __init__(
+        self, loop: EventLoop, created: Mapping[str, int], brought: int, told: Iterable[str]
+    ) -> None:
+        """*created* are the events that created each object, *brought* is the last one so far.
+
+        *told* are the objects that have facts among their fields, by id.
+        """
         self._loop = loop
         self._created = created
         self._brought = brought
+        self._told = frozenset(told)
+        # Each text once: a checkpoint would have it as often as it is said.
+        self._texts: dict[str, str] = {}
         # By the object's id.
         self._fields: dict[str, dict[str, Replacement]] = {}
         self._events: dict[str, list[Replacement]] = {}
@@ -58,10 +80,15 @@ class Superseding:
         old, new = write.old, write.new
         if old is None or not self._was_brought(new.id):
             return
+        has_facts = new.id in self._told
         for field, value in _changed(old.raw, new.raw):
-            replacement = Replacement(seq, self._loop.now, _said(fact, value))
-            self._fields.setdefault(new.id, {}).setdefault(field, replacement)
-            if field in ("status.phase", DELETED):
+            has_moved_on = field in ("status.phase", DELETED)
+            if not (has_facts or has_moved_on):
+                continue
+            replacement = Replacement(seq, self._loop.now, self._kept(_said(fact, value)))
+            if has_facts:
+                self._fields.setdefault(new.id, {}).setdefault(field, replacement)
+            if has_moved_on:
                 self._moved_on(new.id, replacement)
 
     def removed(self, entity: str, created: int, seq: int, fact: str) -> None:
@@ -87,6 +114,9 @@ class Superseding:
         gone = self._fields.get(entity, {}).get(_GONE)
         later = (*self._events.get(entity, ()), *(() if gone is None else (gone,)))
         return next((each for each in later if each.text != text), None)
+
+    def _kept(self, text: str) -> str:
+        return self._texts.setdefault(text, text)
 
     def _was_brought(self, entity: str) -> bool:
         return 0 < self._created.get(entity, 0) <= self._brought

@@ -1,5 +1,6 @@
 """The record of writes: each write is one event, with the changes that pages show."""
 
+from collections.abc import Iterable
 from typing import Any, Final, NamedTuple, Required, TypedDict
 
 from engine.api_server.store.faults import PV_CONTROLLER, WRITE_REFUSED
@@ -109,9 +110,15 @@ class WriteRecord:
         # What took the place of the facts of the files; None in a run that is not asked about them.
         self.superseding: Superseding | None = None
 
-    def begin_superseding(self, loop: EventLoop) -> None:
-        """From now on note what takes the place of the facts of the objects that are there."""
-        self.superseding = Superseding(loop, self._created, self._recorder.seq)
+    def begin_superseding(self, loop: EventLoop, told: Iterable[str]) -> None:
+        """From now on note what takes the place of the facts of the objects that are there.
+
+        *told* are the ids of those that have facts among their fields.
+        """
+        # The ids that there are: a checkpoint has each of them once.
+        named = {*told}
+        kept = [each for each in self._created if each in named]
+        self.superseding = Superseding(loop, self._created, self._recorder.seq, kept)
         self._recorder.heard = self.superseding.emitted
 
     def cause(self, obj: ApiObject) -> int:

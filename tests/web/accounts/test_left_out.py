@@ -9,10 +9,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from kscope.runs import services
+from kscope.runs.drive.checkpoints import engine_bytes
 from kscope.runs.drive.replay import engine_at_head
 from kscope.runs.models import (
     Checkpoint,
     Command,
+    ManifestDictionary,
     OtherObject,
     Run,
     RunEvent,
@@ -41,11 +43,15 @@ def kept_texts() -> list[str]:
     rows += [*RunEvent.objects.values_list("message", "data", "changes")]
     texts = [json.dumps(row) for row in rows]
     blobs = [
-        *Checkpoint.objects.values_list("engine", flat=True),
         *ScenarioPiece.objects.values_list("lines", flat=True),
         *ViewChunk.objects.values_list("body", flat=True),
     ]
     texts += [zlib.decompress(blob).decode("latin-1") for blob in blobs]
+    plain = [
+        *map(engine_bytes, Checkpoint.objects.all()),
+        *ManifestDictionary.objects.values_list("content", flat=True),
+    ]
+    texts += [bytes(each).decode("latin-1") for each in plain]
     for run in Run.objects.select_related("scenario").filter(is_started=True):
         # What the next checkpoint would hold.
         live = engine_at_head(run)

@@ -12,6 +12,8 @@ from django.test import Client
 from engine.kernel.view import fold
 from kscope.runs import services
 from kscope.runs.drive import runner
+from kscope.runs.drive.checkpoints import engine_bytes
+from kscope.runs.drive.replay import engine_at_seq
 from kscope.runs.history import differences, states
 from kscope.runs.history.chunks import text_of
 from kscope.runs.history.differences import patch_between
@@ -96,6 +98,17 @@ def test_views_of_older_checkpoints_are_read(churned: Run) -> None:
         state = dict(known[-1])
         fold(state, plain(patch_between(churned.pk, len(known) - 1, seq)))
         assert state == known[seq]
+
+
+def test_checkpoints_packed_by_older_versions_are_read(churned: Run) -> None:
+    checkpoint = Checkpoint.objects.filter(run=churned).latest("seq")
+    engine = engine_bytes(checkpoint)
+    assert len(checkpoint.engine) < len(zlib.compress(engine, 1))
+    checkpoint.engine = zlib.compress(engine, 1)
+    checkpoint.save()
+    restored = engine_at_seq(churned, seq=checkpoint.seq)
+    assert (restored.seq, restored.digest()) == (checkpoint.seq, checkpoint.digest)
+    assert engine_bytes(checkpoint) == engine
 
 
 def test_changed_content_of_a_chunk_is_noticed(churned: Run) -> None:

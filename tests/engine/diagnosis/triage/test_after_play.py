@@ -1,6 +1,7 @@
 """What was observed after the run was played: every fact is there, and marked where play went on."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,14 @@ import orjson
 import pytest
 from django.core.management import CommandError, call_command
 
+from engine.cluster import cluster as cluster_module
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.diagnosis.observed.evidence import Evidence
 from engine.diagnosis.triage.observed_facts import ObservedFact, facts_after_play, facts_of
 from engine.diagnosis.why import explain_object
 from engine.kernel.units import SECOND
+from engine.objects.objects import from_manifest
 from tests.builders.clusters import played
 from tests.builders.nodes import node
 from tests.builders.pods import pod
@@ -106,6 +109,38 @@ def test_checkpoint_keeps_what_superseded_a_fact() -> None:
     asked = (evidence, "Pod", "default/web")
     assert facts_after_play(restored, *asked) == facts_after_play(cluster, *asked)
     assert facts_after_play(cluster, *asked) != facts_of(evidence, web)
+
+
+def test_nothing_is_noted_that_no_fact_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    web, lost = _waiting(), {**pod("lost"), "status": {"phase": "Running", "hostIP": "10.0.0.9"}}
+    bare = pod("bare")
+    said = [event(each, "FailedScheduling", _REFUSED) for each in (web, bare)]
+    manifests = [node("n1"), web, bare, leaving(placed(pod("left"))), lost, *said]
+    evidence = Evidence(manifests)
+
+    def marked() -> tuple[Cluster, list[ObservedFact]]:
+        cluster = cluster_of(*manifests)
+        cluster.advance(60 * SECOND)
+        cluster.take()
+        asked = [("Node", "n1"), *(("Pod", f"default/{each}") for each in _NAMES)]
+        return cluster, [
+            one for each in asked for one in facts_after_play(cluster, evidence, *each)
+        ]
+
+    cluster, facts = marked()
+    monkeypatch.setattr(cluster_module, "entities_told", _all_ids)
+    with_all, facts_of_all = marked()
+    assert facts == facts_of_all
+    assert sum(each.superseded_by is not None for each in facts) > 3
+    assert cluster.digest() == with_all.digest()
+    assert len(cluster.checkpoint()) < len(with_all.checkpoint())
+
+
+_NAMES = ("web", "bare", "left", "lost")
+
+
+def _all_ids(manifests: Iterable[Manifest]) -> list[str]:
+    return [from_manifest(each).id for each in manifests]
 
 
 def test_node_shows_its_lease_as_observed() -> None:
