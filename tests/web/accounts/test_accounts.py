@@ -195,7 +195,10 @@ def test_an_upload_without_runs_can_be_deleted(on_a_server: None) -> None:
     scenario = upload(client).json()["id"]
     run = post(client, "/api/v1/runs/", {"scenario": scenario}).json()["id"]
     refused = client.delete(f"/api/v1/scenarios/{scenario}/")
-    assert (refused.status_code, "1 run was made from it" in refused.json()["detail"]) == (409, True)
+    assert (refused.status_code, "1 run was made from it" in refused.json()["detail"]) == (
+        409,
+        True,
+    )
     client.delete(f"/api/v1/runs/{run}/")
     assert client.delete(f"/api/v1/scenarios/{scenario}/").status_code == 204
 
