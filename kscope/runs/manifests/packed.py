@@ -46,7 +46,7 @@ class UnknownDictionary(LookupError):
     """The dictionary of this digest was not read yet."""
 
     def __init__(self, digest: bytes) -> None:
-        super().__init__(f"there is no dictionary {digest.hex()}")
+        super().__init__("there is no dictionary " + digest.hex())
         self.digest = digest
 
 

@@ -142,7 +142,7 @@ async def test_a_disconnected_client_sees_each_event_once(crowd: Run) -> None:
                 received = await message(socket)
                 if received["type"] == "frame":
                     seen += [event["seq"] for event in received["events"]]
-                elif received["run"]["status"] == "finished":
+                elif received["type"] == "run" and received["run"]["status"] == "finished":
                     head = received["run"]["head"]
                 if head and seen[-1] >= head:
                     break

@@ -55,8 +55,8 @@ def test_the_kubelet_of_a_node_is_told(client: Client, mounting: Run) -> None:
 
 
 def test_one_object_has_to_be_named(client: Client, mounting: Run) -> None:
-    assert "Say what about" in inside(client, mounting, "", 400)["detail"]
-    assert "Say what about" in inside(client, mounting, "claim=a/b&node=c", 400)["detail"]
+    assert "Say what to look at" in inside(client, mounting, "", 400)["detail"]
+    assert "Say what to look at" in inside(client, mounting, "claim=a/b&node=c", 400)["detail"]
     missing = inside(client, mounting, "claim=default/nobody", 404)["detail"]
     assert missing == f"There is no claim/default/nobody up to event {mounting.head_seq}."
 

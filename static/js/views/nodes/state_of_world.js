@@ -58,8 +58,8 @@ function Row({session, row}) {
       <td class="d first cut">${row.desired.length === 0 ? html`<span class="mute">${gettext("no pod")}</span>` : html`<${Pods} session=${session} keys=${row.desired.map(([pod]) => pod)} />`}</td>
       <td class="d last num mute">${row.desired.length > 0 && timeText(row.desired[0][1])}</td>
       <td class="g"><span class="gl" role="img" aria-label=${SPOKEN[row.sign]}>${row.sign}</span></td>
-      <td class="a"><${Stated} state=${attachedState(row, at)} /></td>
-      <td class="a"><${Stated} state=${deviceState(row, at)} /></td>
+      <td class="a cut"><${Stated} state=${attachedState(row, at)} /></td>
+      <td class="a cut"><${Stated} state=${deviceState(row, at)} /></td>
       <td class="a last cut">${mountStates(row, at)
         .slice(0, 2)
         .map(

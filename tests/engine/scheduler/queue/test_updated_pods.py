@@ -26,7 +26,9 @@ def _with_port(name: str, **spec: Any) -> Manifest:
 @pytest.mark.parametrize("profile", ["v1.34", "v1.16"])
 def test_updated_pod_retakes_a_port_another_gave_up(profile: str) -> None:
     """Upstream: cache.go updatePod(), HostPortInfo."""
-    both = [_with_port(name, nodeName="n") for name in ("goes", "stays")]
+    # They run already, so that the kubelet refuses neither.
+    running = {"status": {"phase": "Running"}}
+    both = [_with_port(name, nodeName="n") | running for name in ("goes", "stays")]
     cluster = Cluster.create(scene(node("n"), *both), profile=profile)
     cluster.advance(5 * SECOND)
     _do(cluster, verb="delete", object="pod/default/goes", grace_seconds=0)
