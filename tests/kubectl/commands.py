@@ -256,7 +256,7 @@ STORIES: dict[str, tuple[Command, ...]] = {
         c("port-forward pod/lonely 0:80", _NO_PROCESSES, exit=1),
         c("cp lonely:/etc/hosts hosts", _NO_PROCESSES, exit=1),
         c("top nodes", exit=1, differs="usage is not simulated"),
-        c("get apiservices", "the server doesn't have a resource type", exit=1),
+        c("get gadgets", "the server doesn't have a resource type", exit=1),
     ),
     "past": (
         c("get pods", "lonely", "Pending", hides=("later",)),

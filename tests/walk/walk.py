@@ -27,6 +27,8 @@ WIDTHS = {390: 844, 1280: 720, 1440: 900, 1920: 1080}
 
 THE_SITE = "the site"
 _RESTS = "seq => window.walk.rests(seq)"
+# A page that asks for itself again, once the run that it shows has been played.
+_IS_COMPUTED = "() => !document.querySelector('meta[http-equiv=refresh]')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,7 @@ class Walker:
             place = Place(path, path)
             self.page.goto(path)
             try:
+                self.page.wait_for_function(_IS_COMPUTED)
                 self.page.wait_for_function(_RESTS, arg=None)
                 self._measure(place, THE_SITE, 0, list(WIDTHS))
             except TimeoutError as late:
