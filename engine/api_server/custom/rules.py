@@ -15,9 +15,11 @@ from engine.api_server.validation.custom.rules import RULES
 from engine.objects.cel.programs import (
     MOST_STEPS_OF_CALL,
     MOST_STEPS_OF_OBJECT,
+    OUT_OF_BUDGET,
     CelError,
     Program,
     compiled,
+    message_of,
 )
 from engine.objects.custom.definition import CustomVersion
 from engine.objects.custom.expressions import most_elements_of, shown_value, with_root_fields
@@ -32,11 +34,6 @@ _NOT_CHECKED: Final = (
     "invalid; correct the existing errors to complete validation"
 )
 _BLOCKING: Final = ("Required value", "Unsupported value", "Too long", "Too many")
-_OUT_OF_BUDGET: Final = (
-    "validation failed due to running out of cost budget, no further validation rules will be run"
-)
-# Upstream: MaxEvaluatedMessageExpressionSizeBytes.
-_LONGEST_MESSAGE: Final = 5 * 1024
 
 
 def rule_errors(
@@ -176,7 +173,7 @@ class _Check:
             return False
         self._left -= steps
         if self._left < 0:
-            self._add(path, kind, _OUT_OF_BUDGET)
+            self._add(path, kind, OUT_OF_BUDGET)
         return self._left >= 0
 
     def _add(self, path: str, value: Any, why: str) -> None:
@@ -215,14 +212,11 @@ class _Check:
             steps = program.steps(values.elements)
             if steps > min(MOST_STEPS_OF_CALL, self._left):
                 self._left = -1
-                return _OUT_OF_BUDGET.replace("validation", "messageExpression evaluation", 1)
+                return OUT_OF_BUDGET.replace("validation", "messageExpression evaluation", 1)
             self._left -= steps
-            text: Any = program.evaluated(values.variables(rule))
+            return message_of(program.evaluated(values.variables(rule)), usual)
         except CelError:
             return usual
-        found = text.strip() if isinstance(text, str) else ""
-        is_right = found and "\n" not in found and len(found.encode()) <= _LONGEST_MESSAGE
-        return found if is_right else usual
 
 
 class _Values:

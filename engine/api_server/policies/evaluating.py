@@ -12,21 +12,18 @@ from engine.api_server.validation.policies.expressions import is_left_out
 from engine.objects.cel.programs import (
     MOST_STEPS_OF_CALL,
     MOST_STEPS_OF_OBJECT,
+    OUT_OF_BUDGET,
     CelError,
     Program,
     compiled,
+    message_of,
 )
 from engine.objects.custom.expressions import most_elements_of
 from engine.objects.manifest_parts import items
 from engine.objects.values.cel_text import tokens_of
 
-_OUT_OF_BUDGET: Final = (
-    "validation failed due to running out of cost budget, no further validation rules will be run"
-)
 _CALL_LIMIT: Final = "operation cancelled: actual cost limit exceeded"
 _VARIABLES: Final = "variables"
-# Upstream: MaxEvaluatedMessageExpressionSizeBytes.
-_LONGEST_MESSAGE: Final = 5 * 1024
 
 
 class PolicyError(Exception):
@@ -73,12 +70,9 @@ class Evaluation:
         if not expression:
             return usual
         try:
-            found = self.value(expression)
+            return message_of(self.value(expression), usual)
         except PolicyError:
             return usual
-        text = found.strip() if isinstance(found, str) else ""
-        is_right = text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE
-        return text if is_right else usual
 
     def value(self, text: str) -> Any:
         """The value of an expression; one that is never evaluated is true. Raises PolicyError."""
@@ -131,7 +125,7 @@ class Evaluation:
             raise PolicyError(f"expression '{program.text}' resulted in error: {_CALL_LIMIT}")
         self._left -= steps
         if self._left < 0:
-            raise PolicyError(_OUT_OF_BUDGET)
+            raise PolicyError(OUT_OF_BUDGET)
 
 
 def _text(one: Mapping[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """Expressions in CEL and their values; what their text shows is in `values.cel_text`.
 
-`rewriting` and `optionals` write expressions as the library takes them, `functions` are those that
-Kubernetes adds, `programs` evaluates, `errors` says what failed, and `declared` what an expression
-names that its variables do not have.
+`rewriting`, `optionals` and `object_literals` write expressions as the library takes them,
+`functions` and `lists` are what Kubernetes adds, `programs` evaluates, and `errors` says what failed.
 """

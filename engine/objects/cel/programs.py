@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 MOST_STEPS_OF_CALL: Final = 1_000_000
 MOST_STEPS_OF_OBJECT: Final = 5_000_000
 
+OUT_OF_BUDGET: Final = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+# Upstream: MaxEvaluatedMessageExpressionSizeBytes.
+_LONGEST_MESSAGE: Final = 5 * 1024
+
 _LIBRARIES: Final = ("core", "strings", "sets", "encoders", "lists")
 # The library's own, beside operators.
 _BUILT_IN: Final = frozenset(
@@ -141,6 +147,13 @@ def compiled(expression: str) -> Program:
         CelError: it is no CEL.
     """
     return Program(expression)
+
+
+def message_of(value: Any, usual: str) -> str:
+    """What a messageExpression has given, or *usual* where that is no message."""
+    text = value.strip() if isinstance(value, str) else ""
+    is_right = text and "\n" not in text and len(text.encode()) <= _LONGEST_MESSAGE
+    return text if is_right else usual
 
 
 def placed(expression: str, start: int, message: str) -> str:

@@ -135,8 +135,8 @@ def _fault(text: str, schema: Schema, rule: Mapping[str, Any], wanted: str) -> s
     kind = type_of(text, schema)
     if kind is None or kind == wanted or (kind == "number" and wanted == "string"):
         return None
-    what = "cel expression must evaluate to a bool" if wanted == "boolean" else ""
-    return what or "must evaluate to a string"
+    is_rule = wanted == "boolean"
+    return "cel expression must evaluate to a bool" if is_rule else "must evaluate to a string"
 
 
 def _undeclared(program: Program) -> str | None:
