@@ -22,6 +22,9 @@ REMOVED: LiteralString = (
     " ON removed.run_id = part.source AND removed.seq > part.after AND removed.seq <= part.upto"
     " WHERE part.run_id = %s"
 )
+_OF_KEYS: LiteralString = "key = ANY(%s)"
+_NEWER: LiteralString = "key = ANY(%s) AND seq > %s"
+_OF_KIND_NEWER: LiteralString = "starts_with(key, %s) AND seq > %s"
 # A run, a table, and a key in it.
 Place = tuple[int, str, str]
 Link = psycopg.AsyncConnection[Any]
@@ -94,7 +97,7 @@ async def objects_at(link: Link, places: Iterable[Place]) -> dict[Place, Version
         keys.setdefault((run_id, table), []).append(key)
     found: dict[Place, Version] = {}
     for (run_id, table), several in keys.items():
-        rows = await (await link.execute(_of_keys(table), [run_id, several])).fetchall()
+        rows = await (await link.execute(_rows(table, _OF_KEYS), [run_id, several])).fetchall()
         for key, seq, made, text in await with_texts(link, rows):
             found[run_id, table, key] = Version(seq, orjson.loads(text), made)
     return found
@@ -122,7 +125,7 @@ async def rows_of(
 ) -> AsyncIterator[Row]:
     """Those of *entities* that there are and were written after event *newer*."""
     for table, keys in _keys_by_table(entities).items():
-        rows = await (await link.execute(_newer(table), [run_id, [*keys], newer])).fetchall()
+        rows = await (await link.execute(_rows(table, _NEWER), [run_id, [*keys], newer])).fetchall()
         for key, *row in await with_texts(link, rows):
             yield Row(keys[key], *row)
 
@@ -130,7 +133,7 @@ async def rows_of(
 async def kind_after(link: Link, run_id: int, kind: str, seq: int) -> list[Row]:
     """The objects of a kind that were written after event *seq*."""
     table, before = _table_of(kind)
-    found = await link.execute(_of_kind_newer(table), [run_id, before, seq])
+    found = await link.execute(_rows(table, _OF_KIND_NEWER), [run_id, before, seq])
     return [Row(*row) for row in await with_texts(link, await found.fetchall())]
 
 
@@ -170,27 +173,9 @@ def _within(kind: str, namespace: str) -> tuple[str, str]:
 
 
 @cache
-def _of_keys(table: str) -> bytes:
+def _rows(table: str, condition: LiteralString) -> bytes:
     statement = sql.SQL(
-        "SELECT key, seq, created_seq, manifest FROM {} WHERE run_id = %s AND key = ANY(%s)"
-    )
-    return statement.format(sql.Identifier(table)).as_bytes()
-
-
-@cache
-def _of_kind_newer(table: str) -> bytes:
-    statement = sql.SQL(
-        "SELECT key, seq, created_seq, manifest FROM {}"
-        " WHERE run_id = %s AND starts_with(key, %s) AND seq > %s"
-    )
-    return statement.format(sql.Identifier(table)).as_bytes()
-
-
-@cache
-def _newer(table: str) -> bytes:
-    statement = sql.SQL(
-        "SELECT key, seq, created_seq, manifest FROM {}"
-        " WHERE run_id = %s AND key = ANY(%s) AND seq > %s"
+        f"SELECT key, seq, created_seq, manifest FROM {{}} WHERE run_id = %s AND {condition}"
     )
     return statement.format(sql.Identifier(table)).as_bytes()
 
