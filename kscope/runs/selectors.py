@@ -12,6 +12,8 @@ from django.utils.translation import gettext
 from engine.cluster.source import fingerprint
 from engine.input.header.external import left_together
 from engine.kernel.view import State
+from engine.objects.scripts.reading import ignored, read_scripts
+from engine.objects.scripts.script import Script
 from kscope.runs import leases
 from kscope.runs.errors import ApplicationError
 from kscope.runs.history.changes import time_of
@@ -37,6 +39,12 @@ MARKED = (
     "ProvisioningFailed",
 )
 _EVENT_FIELDS = ("seq", "at", "kind", "object", "component", "cause", "message", "data", "changes")
+
+
+def run_scripts(run_id: int) -> tuple[Script, ...]:
+    """What containers of a run do, by its scenario; nothing for a run that is gone."""
+    rows = Run.objects.filter(pk=run_id).values_list("scenario__header__containers", flat=True)
+    return read_scripts(rows.first(), (), ignored)
 
 
 def run_dict(run: Run) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from engine.objects.custom.definition import group_of, kind_in_group
 from engine.objects.kinds import NAMESPACED, entity_id
 from engine.objects.openapi.definitions import NEWEST
 from engine.objects.openapi.names import place_of
-from engine.objects.scripts.reading import ignored, read_scripts
 from engine.scheduler.configuration.scenario_schedulers import check_setup
 from engine.versions.registry import DEFAULT, VERSIONS
 from engine.versions.shown.choices import proposed_version, version_choices
@@ -44,7 +43,7 @@ from kscope.runs.languages.reader import said
 from kscope.runs.models import Command, KeptEvidence, Lesson, Run, Scenario
 from kscope.runs.nudges import publish_head, wake_drivers
 from kscope.runs.record.parts import parts_borrow, parts_of
-from kscope.runs.selectors import check_seq
+from kscope.runs.selectors import check_seq, run_scripts
 
 TIE_BREAKS = ("random", "name")
 SAFE_SEED = 2**53
@@ -705,9 +704,14 @@ def _wake(run_id: int) -> None:
     registry.enqueue(run_id)
 
 
+# The parts of a command that hold what is to be stored.
+_WRITTEN = ("manifest", "patch")
+
+
 def command_submit(*, run: Run, body: dict[str, Any]) -> Command:
     """Hand a command to the run's engine. Raises ApplicationError when it is not valid."""
-    command = Command(run=run, **command_prepare(run=run, body=_marked(run, body)))
+    [marked] = _marked(run, [body])
+    command = Command(run=run, **command_prepare(run=run, body=marked))
     command.save(force_insert=True)
     transaction.on_commit(lambda: _wake_for_command(run.pk))
     return command
@@ -719,20 +723,21 @@ def commands_submit(*, run: Run, bodies: Sequence[dict[str, Any]]) -> list[Comma
     Raises ApplicationError when one is not valid; then none is handed over.
     """
     commands = [
-        Command(run=run, **command_prepare(run=run, body=_marked(run, body))) for body in bodies
+        Command(run=run, **command_prepare(run=run, body=body)) for body in _marked(run, bodies)
     ]
     Command.objects.bulk_create(commands)
     transaction.on_commit(lambda: _wake_for_command(run.pk))
     return commands
 
 
-def _marked(run: Run, body: dict[str, Any]) -> dict[str, Any]:
-    """A command with marks at commands of containers that the scenario scripts."""
-    given = {name: body[name] for name in ("manifest", "patch") if name in body}
-    if not given:
-        return body
-    scripts = read_scripts(run.scenario.header.get("containers"), (), ignored)
-    return {**body, **with_command_marks(given, scripts)}
+def _marked(run: Run, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Commands with marks at commands of containers that the scenario scripts."""
+    given = [{name: one[name] for name in _WRITTEN if name in one} for one in bodies]
+    scripts = run_scripts(run.pk) if any(given) else ()
+    return [
+        {**body, **with_command_marks(parts, scripts)}
+        for body, parts in zip(bodies, given, strict=True)
+    ]
 
 
 class CommandColumns(TypedDict):

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from engine.objects.objects import Pod
-from kscope.runs.served.scripts import scripts_of_run
 from kube.addresses import Target
 from kube.server.containers.commands import NO_PROCESSES, command_response, refused_upgrade
 from kube.server.writes.changing import Changer
@@ -66,6 +65,6 @@ class Writer:
         )
         if found is None:
             raise not_found(target.resource, target.name)
-        query, scripts = objects.request.query_params, await scripts_of_run(objects.run.pk)
+        query, scripts = objects.request.query_params, await objects.engine.scripts()
         plain = command_response(Pod(found.manifest), query, scripts)
         return refused_upgrade(objects.request) if "upgrade" in objects.request.headers else plain
