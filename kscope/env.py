@@ -103,7 +103,7 @@ def postgres_database(url: str, name: str = "DATABASE_URL") -> dict[str, object]
     query_user = options.pop("user", "")
     query_password = options.pop("password", "")
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "kscope.failures.postgresql",
         "NAME": database,
         "USER": unquote(parts.username or "") or query_user,
         "PASSWORD": unquote(parts.password or "") or query_password,

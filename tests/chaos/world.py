@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from tests.waiting import wait_for
+
 Direction = Literal["requests", "answers"]
 _CHUNK: Final = 1 << 16
 
@@ -72,7 +74,16 @@ class Disk:
     def mount_again(self) -> None:
         """As a new start of the machine does; nothing may use the disk."""
         _run("umount", self.path)
+        # Another mount namespace may hold a copy, for as long as its processes are there: the new
+        # mount would be the same disk, which is read-only.
+        wait_for(lambda: not self._is_attached(), "another program has this disk mounted as well")
+        # Without it the kernel soon finds what was not written, and makes the disk read-only again.
+        _run("e2fsck", "-fy", self._image, mended=True)
         self._mount()
+
+    def _is_attached(self) -> bool:
+        found = subprocess.run(["losetup", "-j", self._image], stdout=subprocess.PIPE, check=True)
+        return bool(found.stdout.strip())
 
     def close(self) -> None:
         """Unmount it for good."""
@@ -192,10 +203,10 @@ def _end(end: socket.socket) -> None:
     end.close()
 
 
-def _run(*command: str | Path) -> None:
-    """Raises NotPermitted with what the command says."""
+def _run(*command: str | Path, mended: bool = False) -> None:
+    """Raises NotPermitted with what the command says; *mended*: 1 says that it has mended a disk."""
     if shutil.which(command[0]) is None:
         raise NotPermitted(f"there is no {command[0]}")
     done = subprocess.run(command, capture_output=True, check=False, text=True)
-    if done.returncode:
+    if done.returncode > mended:
         raise NotPermitted(f"{command[0]}: {done.stderr.strip() or done.returncode}")

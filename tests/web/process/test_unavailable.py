@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, ProgrammingError, connection
 from django.test import Client, RequestFactory
 
 from kscope.failures.unavailable import handle_server_error
@@ -40,3 +40,17 @@ def test_a_mistake_is_still_answered_with_500(rf: RequestFactory) -> None:
         raise KeyError("what is this")
     except KeyError:
         assert handle_server_error(rf.get("/api/v1/runs/")).status_code == 500
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ('could not open file "base/1/2650": Read-only file system', OperationalError),
+        ("permission denied for table runs_run", ProgrammingError),
+    ],
+)
+def test_a_read_only_disk_is_a_database_away(said: str, kind: type[Exception]) -> None:
+    refuse = f"DO $$ BEGIN RAISE EXCEPTION '{said}' USING ERRCODE = '42501'; END $$"
+    with pytest.raises(kind, match=said), connection.cursor() as cursor:
+        cursor.execute(refuse)
