@@ -16,10 +16,16 @@ FILES = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What a command left: its exit status, and all that it printed."""
+    """What a command left: its exit status, and what it printed."""
 
     exit: int
-    text: str
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        """All that it printed."""
+        return self.out + self.err
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class Kubectl:
             timeout=HANG_SECONDS,
             check=False,
         )
-        return Printed(done.returncode, done.stdout + done.stderr)
+        return Printed(done.returncode, done.stdout, done.stderr)
 
 
 @cache

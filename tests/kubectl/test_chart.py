@@ -52,4 +52,4 @@ def test_a_run_starts_all_of_it(kscope_cluster: Callable[..., Cluster], tmp_path
     label = "app.kubernetes.io/instance=demo"
     line = f"get pods -l {label} -o jsonpath='{{.items[*].status.phase}}'"
     phases = kubectl.run(line, kubeconfig, home)
-    assert phases.text.split() == ["Running"] * 5, phases.text
+    assert phases.out.split() == ["Running"] * 5, phases.text
