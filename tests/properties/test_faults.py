@@ -1,7 +1,5 @@
 """What must hold whatever goes wrong, over random clusters with random faults of every kind."""
 
-from random import Random
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,28 +62,6 @@ def test_faults_break_no_rule_and_no_run(seed: int) -> None:
     assert unmounted_without_reason(cluster, events) == [], seed
     assert held_without_reason(cluster) == [], seed
     assert cluster_findings(cluster) == [], seed
-
-
-def in_slices(seed: int, cuts: Random) -> str:
-    """The digest of the same run, saved and restored on the way."""
-    cluster = created(seed)
-    while cluster.now < 120 * SECOND:
-        until = cluster.now + cuts.randint(1, 40) * SECOND
-        cluster.advance(until, max_steps=cuts.choice([None, 50, 400]))
-        cluster.take()
-        cluster = Cluster.restore(cluster.checkpoint())
-    cluster.advance(UNTIL)
-    cluster.take()
-    return cluster.digest()
-
-
-@examples(10)
-@given(st.integers(0, 1_000_000))
-def test_faults_survive_a_restore_from_any_checkpoint(seed: int) -> None:
-    cluster = created(seed)
-    cluster.advance(UNTIL)
-    cluster.take()
-    assert in_slices(seed, Random(seed)) == cluster.digest()
 
 
 @examples(25)
