@@ -47,8 +47,9 @@ class ReaderGone(Exception):
 class RunConsumer(AsyncWebsocketConsumer):
     """Sends a snapshot, or continues after `?after=SEQ`; then frames without gap or repetition.
 
-    `?events=all` asks for every event in the frames instead of the newest fifty. Where there is
-    nothing to send, a heartbeat says that the connection lives.
+    `?events=all` asks for every event in the frames instead of the newest fifty, `?packed=deflate`
+    for compressed snapshots. Where there is nothing to send, a heartbeat says that the connection
+    lives.
     """
 
     # When the oldest heartbeat was sent that is not answered yet.
@@ -93,6 +94,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         after = query.get("after", [""])[0]
         self.cursor = int(after) if after.isdecimal() and len(after) < 19 else None
         self.full = query.get("events", [""])[0] == "all"
+        self.packed = query.get("packed", [""])[0] == "deflate"
         try:
             self.hub: Hub = hubs.enter(self.run_id)
         except StreamsFull:
@@ -202,15 +204,18 @@ class RunConsumer(AsyncWebsocketConsumer):
             raise ReaderGone
         await self._say(STALLED_HEARTBEAT if self.hub.is_stalled else HEARTBEAT)
 
-    async def _say(self, text: str) -> None:
+    async def _say(self, message: str | bytes) -> None:
         """Send it; it is counted for as long as the client takes to take it.
 
         Raises ReaderGone when the client does not.
         """
         try:
-            with sending.hold(len(text), self._abort):
+            with sending.hold(len(message), self._abort):
                 async with asyncio.timeout(DEAF_SECONDS):
-                    await self.send(text)
+                    if isinstance(message, str):
+                        await self.send(message)
+                    else:
+                        await self.send(bytes_data=message)
         except TimeoutError as late:
             raise ReaderGone from late
         except _CLOSED as closed:
@@ -257,5 +262,5 @@ class RunConsumer(AsyncWebsocketConsumer):
             await self._say(each.text(full=self.full))
 
     async def _send_snapshot(self) -> None:
-        text, self.cursor = self.hub.snapshot(), self.hub.last
-        await self._say(text)
+        self.cursor = self.hub.last
+        await self._say(await self.hub.packed_snapshot() if self.packed else self.hub.snapshot())

@@ -110,9 +110,19 @@ export function streamUrl(runId, {protocol, host}) {
   return `${protocol === "https:" ? "wss:" : "ws:"}//${host}/ws/runs/${encodeURIComponent(runId)}/`;
 }
 
-/** Connect to a stream of messages. @param {string | URL} url */
+/** Connect to a stream of messages, which may be compressed where `unpacked` can read them. @param {string | URL} url */
 export function openSocket(url) {
-  return new WebSocket(url);
+  const address = new URL(url);
+  if ("DecompressionStream" in globalThis) address.searchParams.set("packed", "deflate");
+  const socket = new WebSocket(address);
+  socket.binaryType = "arraybuffer";
+  return socket;
+}
+
+/** The value of a compressed JSON text. @param {ArrayBuffer} data */
+export function unpacked(data) {
+  const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).json();
 }
 
 /**

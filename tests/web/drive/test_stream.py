@@ -4,10 +4,13 @@ import asyncio
 import contextlib
 import copy
 import json
+import threading
+import zlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -110,6 +113,31 @@ async def test_a_newcomer_gets_the_state_as_it_is(driven: Run) -> None:
     assert snapshot["seq"] == driven.head_seq
     assert snapshot["state"] == instant.state
     assert snapshot["run"]["status"] == "finished"
+
+
+async def test_a_packed_snapshot_has_the_same_content(driven: Run) -> None:
+    async with watching(driven, "packed=deflate") as packed, watching(driven) as plain:
+        received = await packed.receive_output(timeout=HANG_SECONDS)
+        snapshot = await message(plain, "snapshot")
+    assert json.loads(zlib.decompress(received["bytes"])) == snapshot
+
+
+async def test_a_reader_that_leaves_leaves_others_their_snapshot(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_left = threading.Event()
+
+    def compress(text: bytes, level: int) -> bytes:
+        assert is_left.wait(HANG_SECONDS)
+        return zlib.compress(text, level)
+
+    monkeypatch.setattr(streaming, "zlib", SimpleNamespace(compress=compress))
+    async with watching(driven, "packed=deflate") as staying:
+        async with watching(driven, "packed=deflate"):
+            await asyncio.sleep(0.1)
+        is_left.set()
+        received = await staying.receive_output(timeout=HANG_SECONDS)
+    assert json.loads(zlib.decompress(received["bytes"]))["seq"] == driven.head_seq
 
 
 async def test_snapshot_and_frames_fold_to_the_state(crowd: Run) -> None:

@@ -1,4 +1,4 @@
-import {openSocket} from "../../lib/api.js";
+import {openSocket, unpacked} from "../../lib/api.js";
 
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 8000;
@@ -31,6 +31,8 @@ export class RunStream {
     this.socket = null;
     this.timer = null;
     this.silence = 0;
+    /** Settles when the last message that takes a while to unpack is taken. @type {Promise<void> | null} */
+    this.unpacking = null;
   }
 
   /** Whether it is open or about to reconnect. */
@@ -44,13 +46,15 @@ export class RunStream {
     this.onState("connecting");
     const socket = openSocket(this.#address());
     this.socket = socket;
+    this.unpacking = null;
     this.#listen();
     socket.addEventListener("message", ({data}) => {
       if (socket !== this.socket) return;
       this.failures = 0;
       this.silences = 0;
       this.#listen();
-      this.#take(JSON.parse(data));
+      if (typeof data === "string" && this.unpacking === null) this.#take(JSON.parse(data));
+      else this.#takeInTurn(socket, data);
     });
     socket.addEventListener("close", ({code}) => {
       if (socket !== this.socket) return;
@@ -70,6 +74,22 @@ export class RunStream {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
     this.#drop();
+  }
+
+  /** A first state comes compressed; what comes after it waits for it. */
+  #takeInTurn(socket, data) {
+    const before = this.unpacking;
+    const mine = Promise.all([typeof data === "string" ? JSON.parse(data) : unpacked(data), before])
+      .then(
+        ([message]) => {
+          if (socket === this.socket) this.#take(message);
+        },
+        () => socket.close(),
+      )
+      .finally(() => {
+        if (this.unpacking === mine) this.unpacking = null;
+      });
+    this.unpacking = mine;
   }
 
   #take(message) {

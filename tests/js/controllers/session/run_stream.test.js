@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {afterEach, beforeEach, mock, test} from "node:test";
+import {deflateSync} from "node:zlib";
 
 import {RunStream} from "../../../../static/js/controllers/session/run_stream.js";
 
@@ -16,6 +17,14 @@ class FakeSocket extends EventTarget {
 
   say(message) {
     this.dispatchEvent(Object.assign(new Event("message"), {data: JSON.stringify(message)}));
+  }
+
+  sayPacked(message) {
+    this.sayBytes(deflateSync(JSON.stringify(message)));
+  }
+
+  sayBytes(bytes) {
+    this.dispatchEvent(Object.assign(new Event("message"), {data: Uint8Array.from(bytes).buffer}));
   }
 
   send(text) {
@@ -51,9 +60,41 @@ function open() {
   return {stream, heard};
 }
 
-test("the first connection requests everything", () => {
+test("the first connection requests everything, compressed", () => {
   open();
-  assert.equal(sockets[0].url.href, "wss://kscope.example/ws/runs/7/");
+  assert.equal(sockets[0].url.href, "wss://kscope.example/ws/runs/7/?packed=deflate");
+});
+
+test("what follows a compressed snapshot waits for it", async () => {
+  const {stream, heard} = open();
+  sockets[0].sayPacked({type: "snapshot", seq: 4});
+  sockets[0].say({type: "frame", first: 5});
+  assert.deepEqual(heard.messages, []);
+  await stream.unpacking;
+  sockets[0].say({type: "frame", first: 6});
+  assert.deepEqual(heard.messages, [
+    {type: "snapshot", seq: 4},
+    {type: "frame", first: 5},
+    {type: "frame", first: 6},
+  ]);
+});
+
+test("a compressed snapshot of a connection given up is dropped", async () => {
+  const {stream, heard} = open();
+  sockets[0].sayPacked({type: "snapshot"});
+  const {unpacking} = stream;
+  stream.resume();
+  sockets[1].say({type: "frame", first: 6});
+  await unpacking;
+  assert.deepEqual(heard.messages, [{type: "frame", first: 6}]);
+});
+
+test("a snapshot that cannot be read is requested again", async () => {
+  const {stream, heard} = open();
+  sockets[0].sayBytes(new Uint8Array([1, 2, 3]));
+  await stream.unpacking;
+  assert.equal(heard.states.at(-1), "waiting");
+  assert.deepEqual(heard.messages, []);
 });
 
 test("a lost connection resumes after the newest seq", () => {
