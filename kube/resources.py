@@ -145,6 +145,8 @@ PODS = _kind(
 )
 
 NODES = _kind("v1", "Node", "nodes", "no", namespaced=False, status=True)
+CONFIG_MAPS = _kind("v1", "ConfigMap", "configmaps", "cm")
+SECRETS = _kind("v1", "Secret", "secrets")
 SERVICES = _kind("v1", "Service", "services", "svc", status=True, categories=_ALL)
 NAMESPACES = _kind(
     "v1",
@@ -158,7 +160,7 @@ NAMESPACES = _kind(
 
 SERVED: tuple[Resource, ...] = (
     _kind("v1", "Binding", "bindings", verbs=_POST),
-    _kind("v1", "ConfigMap", "configmaps", "cm"),
+    CONFIG_MAPS,
     _kind("v1", "Endpoints", "endpoints", "ep"),
     _kind("v1", "Event", "events", "ev"),
     _kind("v1", "LimitRange", "limitranges", "limits"),
@@ -178,7 +180,7 @@ SERVED: tuple[Resource, ...] = (
         more=(SCALE,),
     ),
     _kind("v1", "ResourceQuota", "resourcequotas", "quota", status=True),
-    _kind("v1", "Secret", "secrets"),
+    SECRETS,
     _kind(
         "v1",
         "ServiceAccount",

@@ -40,7 +40,8 @@ from kube.server import reviews
 from kube.server.answers import JSON, answered, refused, without_values
 from kube.server.clock import Uses, standing, warn, warning_of
 from kube.server.containers.commands import CommandResponse, command_response
-from kube.server.containers.logs import Seen, asks_to_follow, log_answer, pod_seen
+from kube.server.containers.logs import asks_to_follow, log_answer
+from kube.server.containers.seen import Seen, pod_seen
 from kube.server.handover import Handover
 from kube.server.list_options import FAR_BEHIND
 from kube.server.listing import list_read, older_version
@@ -274,18 +275,18 @@ class Server:
     async def _followed(self, read: Read, run: Run) -> Response:
         """A log that goes on while the run does, and while the client may read it."""
         credential = credential_of(read.request.headers)
+        scripts = await scripts_of_run(run.pk)
 
         async def look() -> Seen | None:
             with suppress(*DATABASE_ERRORS, ApiError):
                 if await watcher_of(credential, run.pk) is not None:
                     async with now(self._links, run.pk) as later:
-                        return await pod_seen(read, later)
+                        return await pod_seen(read, later, scripts)
             return None
 
         # No transaction is held while the client follows.
         async with now(self._links, run.pk) as instant:
-            seen = await pod_seen(read, instant)
-        scripts = await scripts_of_run(run.pk)
+            seen = await pod_seen(read, instant, scripts)
         return await log_answer(seen, read.request.query_params, scripts, look)
 
     async def _begun(
@@ -407,10 +408,10 @@ async def _read(read: Read, instant: Instant, run: Run) -> Response:
         case "scale":
             return answered(scale_of(await found_object(read, instant), read.target.resource))
         case "log" | "exec" as what:
-            seen, scripts = await pod_seen(read, instant), await scripts_of_run(run.pk)
-            query = read.request.query_params
+            scripts = await scripts_of_run(run.pk)
+            seen, query = await pod_seen(read, instant, scripts), read.request.query_params
             if what == "exec":
-                return command_response(seen.pod, query, scripts)
+                return command_response(seen, query, scripts)
             return await log_answer(seen, query, scripts, None)
         case part if part in REFUSED_PARTS:
             raise method_not_allowed(REFUSED_PARTS[part])

@@ -18,6 +18,7 @@ KINDS = {
     "snapshot": ["Node"],
     "generated": ["Pod"],
     "containers": [],
+    "places": [],
     "watch": ["Node"],
     "perf": ["Node"] * 5,
 }

@@ -1,15 +1,21 @@
 """What a container has printed by some time, and what a command in it answers."""
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
+from engine.objects.scripts.filling import Filling
 from engine.objects.scripts.script import CommandAnswer, LogLine, Script
 
 _MOST_LINES: Final = 50_000
 # Upstream: the kubelet's containerLogMaxSize.
 _MOST_BYTES: Final = 10 * 1024 * 1024
+
+
+# What fills the places of a line that is printed at a time, in ns since EPOCH.
+FillingAt = Callable[[int], Filling]
 
 
 class Printed(NamedTuple):
@@ -19,7 +25,9 @@ class Printed(NamedTuple):
     text: str
 
 
-def printed_lines(script: Script, started: int, since: int, until: int) -> Iterator[Printed]:
+def printed_lines(
+    script: Script, started: int, since: int, until: int, filling_at: FillingAt
+) -> Iterator[Printed]:
     """The lines that were printed from *since* on and before *until*, in order; ns since EPOCH.
 
     *started* is when the container started. A text of several lines is printed at once. Of lines that
@@ -28,8 +36,10 @@ def printed_lines(script: Script, started: int, since: int, until: int) -> Itera
     most = _MOST_LINES // max(1, sum(line.every > 0 for line in script.logs))
     streams = [_times(line, started, since, until, most) for line in script.logs]
     for at, place in heapq.merge(*(_placed(times, i) for i, times in enumerate(streams))):
-        for text in script.logs[place].text.splitlines() or [""]:
-            yield Printed(at, text)
+        line, filling = script.logs[place], filling_at(at)
+        if filling.holds(line.condition):
+            for text in filling.text(line.text).splitlines() or [""]:
+                yield Printed(at, text)
 
 
 def _placed(times: Iterator[int], place: int) -> Iterator[tuple[int, int]]:
@@ -52,10 +62,11 @@ def _times(line: LogLine, started: int, since: int, until: int, most: int) -> It
         at += line.every
 
 
-def answer_to(script: Script, command: list[str]) -> CommandAnswer | None:
+def answer_to(script: Script, command: list[str], filling: Filling) -> CommandAnswer | None:
     """What *command* answers: the first entry whose pattern its words match; None for none."""
     words = " ".join(command)
     for answer in script.commands or ():
-        if fnmatchcase(words, answer.command):
-            return answer
+        if fnmatchcase(words, answer.command) and filling.holds(answer.condition):
+            stdout, stderr = filling.text(answer.stdout), filling.text(answer.stderr)
+            return replace(answer, stdout=stdout, stderr=stderr)
     return None

@@ -6,10 +6,12 @@ from typing import Any, Final, TypeVar, cast
 
 from engine.kernel.sentences import Sentence, enumerated, said_by, say
 from engine.objects.documents import DocumentError, Limits, Path, yaml_documents
+from engine.objects.scripts.placeholders import fault_in
 from engine.objects.scripts.script import (
     NO_ENTRY,
     TERMINATED,
     CommandAnswer,
+    Condition,
     ContainerRun,
     ContainerStop,
     HookScript,
@@ -53,6 +55,8 @@ _FIELDS: Final = (
         "exec",
     ),
 )
+# Of a line or an answer: only with this file, and only without that one.
+_CONDITIONS: Final = ("ifFile", "ifNoFile")
 _MOST_ENTRIES: Final = 500
 _MOST_LINES: Final = 1_000
 # Of an annotation; upstream keeps no more of all annotations: apimachinery, TotalAnnotationSizeLimitB.
@@ -209,26 +213,49 @@ def _log_lines(raw: Any, path: Path, note: Note) -> tuple[LogLine, ...]:
 def _log_line(raw: Any, path: Path, note: Note) -> LogLine:
     """A text that is printed at the start, or a mapping."""
     if isinstance(raw, str):
+        _check_places(raw, path, note)
         return LogLine(raw)
-    line = _mapping(raw, ("at", "every", "text"), path, note)
+    line = _mapping(raw, ("at", "every", "text", *_CONDITIONS), path, note)
     if line.get("text") is None:
         note((*path, "text"), None, say("is missing"))
     every = _duration(line, "every", path, note)
     if line.get("every") is not None and not every:
         note((*path, "every"), line["every"], say("must be longer than 0s"))
-    return LogLine(_text(line, "text", path, note), _duration(line, "at", path, note), every)
+    text, at = _filled_text(line, "text", path, note), _duration(line, "at", path, note)
+    return LogLine(text, at, every, _condition(line, path, note))
 
 
 def _answer(raw: Any, path: Path, note: Note) -> CommandAnswer:
-    answer = _mapping(raw, ("command", "stdout", "stderr", "exit"), path, note)
+    answer = _mapping(raw, ("command", "stdout", "stderr", "exit", *_CONDITIONS), path, note)
     if answer.get("command") is None:
         note((*path, "command"), None, say("is missing"))
     return CommandAnswer(
         _text(answer, "command", path, note),
-        _text(answer, "stdout", path, note),
-        _text(answer, "stderr", path, note),
+        _filled_text(answer, "stdout", path, note),
+        _filled_text(answer, "stderr", path, note),
         _integer(answer, "exit", path, note, _CODES),
+        _condition(answer, path, note),
     )
+
+
+def _condition(holder: dict[str, Any], path: Path, note: Note) -> Condition:
+    paths = {name: _text(holder, name, path, note) for name in _CONDITIONS}
+    for name, found in paths.items():
+        if found and not found.startswith("/"):
+            note((*path, name), found, say("expected a path that begins with /"))
+    return Condition(*paths.values())
+
+
+def _filled_text(holder: dict[str, Any], name: str, path: Path, note: Note) -> str:
+    """A text that may have places."""
+    text = _text(holder, name, path, note)
+    _check_places(text, (*path, name), note)
+    return text
+
+
+def _check_places(text: str, path: Path, note: Note) -> None:
+    if fault := fault_in(text):
+        note(path, text, fault)
 
 
 def _labels(raw: Any, path: Path, note: Note) -> tuple[tuple[str, str], ...]:

@@ -80,23 +80,38 @@ class ProbeScript:
         return next((turn.at for turn in self.turns if turn.at > after and not turn.passes), None)
 
 
+class Condition(NamedTuple):
+    """The path of a file that has to be there, and of one that may not; "" for none."""
+
+    file: str = ""
+    no_file: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """What a container prints, and when; again and again with `every`."""
+    """What a container prints, and when; again and again with `every`.
+
+    The text may have places: see placeholders.
+    """
 
     text: str
     at: int = 0
     every: int = 0
+    condition: Condition = Condition()
 
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """What a command in the container answers. `command` is a pattern of its words."""
+    """What a command in the container answers. `command` is a pattern of its words.
+
+    What it writes may have places: see placeholders.
+    """
 
     command: str
     stdout: str = ""
     stderr: str = ""
     exit_code: int = 0
+    condition: Condition = Condition()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

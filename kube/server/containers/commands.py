@@ -16,7 +16,8 @@ from engine.objects.objects import Manifest, Pod
 from engine.objects.scripts.output import answer_to
 from engine.objects.scripts.script import CommandAnswer, Script
 from kube.server.answers import JSON
-from kube.server.containers.found import container_named
+from kube.server.containers.found import FoundContainer, container_named
+from kube.server.containers.seen import Seen
 from kube.status import ApiError, bad_request, internal_error, method_not_allowed
 
 NO_PROCESSES: Final = "simulated containers run no processes"
@@ -24,6 +25,7 @@ NO_PROCESSES: Final = "simulated containers run no processes"
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 _STDOUT, _STDERR, _ERROR = b"\x01", b"\x02", b"\x03"
 _PIECE: Final = 32 * 1024  # bytes in a frame
+NO_UPGRADE: Final = bad_request("Upgrade request required")
 _SUCCESS: Final = {"metadata": {}, "status": "Success"}
 
 
@@ -31,8 +33,7 @@ class CommandResponse(Response):
     """What a command answers. It needs a WebSocket; a plain request is told so."""
 
     def __init__(self, query: QueryParams, answer: CommandAnswer | None) -> None:
-        error = bad_request("Upgrade request required")
-        super().__init__(orjson.dumps(error.body), error.code, media_type=JSON)
+        super().__init__(orjson.dumps(NO_UPGRADE.body), NO_UPGRADE.code, media_type=JSON)
         self._query = query
         self._answer = answer
 
@@ -84,8 +85,16 @@ class CommandResponse(Response):
         }
 
 
-def command_response(pod: Pod, query: QueryParams, scenario: Sequence[Script]) -> CommandResponse:
+def command_response(seen: Seen, query: QueryParams, scenario: Sequence[Script]) -> CommandResponse:
     """What the command of *query* answers in its container. Raises ApiError."""
+    found = container_for(seen.pod, query, scenario)
+    assert found.script is not None, "commands are only answered by scripts"
+    command, filling = query.getlist("command"), seen.filling_of(found)
+    return CommandResponse(query, answer_to(found.script, command, filling))
+
+
+def container_for(pod: Pod, query: QueryParams, scenario: Sequence[Script]) -> FoundContainer:
+    """The container in which a command of *query* is answered. Raises ApiError."""
     found = container_named(pod, query.get("container", ""), scenario)
     if found.script is None or found.script.commands is None:
         raise method_not_allowed(NO_PROCESSES)
@@ -98,7 +107,7 @@ def command_response(pod: Pod, query: QueryParams, scenario: Sequence[Script]) -
         )
     if found.state[0] != "running":
         raise internal_error(f'unable to upgrade connection: container not found ("{found.name}")')
-    return CommandResponse(query, answer_to(found.script, query.getlist("command")))
+    return found
 
 
 def refused_upgrade(request: Request) -> Response:

@@ -23,11 +23,16 @@ _STATUSES: Final = ("initContainerStatuses", "containerStatuses")
 
 
 class FoundContainer(NamedTuple):
-    """A container: its name, its status ({} for none), and its script; None: no entry is about the pod."""
+    """A container: its spec, its status ({} for none), and its script; None: no entry is about the pod."""
 
-    name: str
+    spec: Manifest
     status: Manifest
     script: Script | None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.spec["name"])
 
     @property
     def state(self) -> tuple[str, Manifest]:
@@ -48,11 +53,11 @@ def container_named(pod: Pod, name: str, scenario: Sequence[Script]) -> FoundCon
     status = next((one for one in found if one.get("name") == name), {})
     entries = scripts_for(pod, scenario)
     if not any(True for one in all_containers(pod) for _ in entries_about(pod, one, entries)):
-        return FoundContainer(name, status, None)
+        return FoundContainer(spec, status, None)
     entry = entry_of_identity(status.get("containerID") or "")
     if entry == NO_ENTRY and not status.get("containerID"):
         entry = next(entries_about(pod, spec, entries), NO_ENTRY)
-    return FoundContainer(name, status, part_of(entry, entries).script)
+    return FoundContainer(spec, status, part_of(entry, entries).script)
 
 
 def _only_container(pod: Pod) -> str:

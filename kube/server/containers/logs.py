@@ -14,13 +14,12 @@ from typing import Final
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from engine.kernel.units import SECOND, nanoseconds_of, timestamp
-from engine.objects.objects import Pod
+from engine.objects.scripts.filling import Filling
 from engine.objects.scripts.output import Printed, printed_lines
 from engine.objects.scripts.script import Script
 from kube.resources import PODS
 from kube.server.containers.found import FoundContainer, container_named, time_of
-from kube.server.objects.instants import Instant
-from kube.server.reading import Read, found_object
+from kube.server.containers.seen import Seen
 from kube.status import ApiError, bad_request, invalid
 
 # A pod about which no entry says anything.
@@ -98,27 +97,14 @@ class Logged:
     """The run of a container that is asked for: from when to when, in ns since EPOCH, and its script."""
 
     script: Script
+    filling: Filling
     started: int
     # None: it runs still.
     ended: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A pod, and what clocks show when it is so, in ns since EPOCH."""
-
-    pod: Pod
-    clock: int
-
-
 # Looks at the pod again; None once it is gone.
 Look = Callable[[], Awaitable[Seen | None]]
-
-
-async def pod_seen(read: Read, instant: Instant) -> Seen:
-    """The pod that *read* is about. Raises ApiError when there is none."""
-    pod = Pod(await found_object(read, instant))
-    return Seen(pod, instant.at + read.ahead + read.shift * SECOND)
 
 
 def asks_to_follow(query: Mapping[str, str]) -> bool:
@@ -137,7 +123,7 @@ async def log_answer(
     if not seen.pod.node_name:
         # Upstream: an empty location gives an empty log.
         return PlainTextResponse("")
-    logged = _logged(found, seen.pod, previous=options.previous)
+    logged = _logged(found, seen, previous=options.previous)
     since = _since(options, seen.clock)
     lines: Iterable[Printed] = _until_now(logged, since, seen.clock)
     if options.tail is not None:
@@ -150,20 +136,21 @@ async def log_answer(
     return StreamingResponse(follows, headers=headers, media_type="text/plain")
 
 
-def _logged(found: FoundContainer, pod: Pod, *, previous: bool) -> Logged:
+def _logged(found: FoundContainer, seen: Seen, *, previous: bool) -> Logged:
     assert found.script is not None, "no entry is about the pod"
     state, told = found.state
+    script, filling = found.script, seen.filling_of(found)
     last = (found.status.get("lastState") or {}).get("terminated")
-    where = f'container "{found.name}" in pod "{pod.name}"'
+    where = f'container "{found.name}" in pod "{seen.pod.name}"'
     if previous:
         if not last:
             raise bad_request(f"previous terminated {where} not found")
-        return Logged(found.script, time_of(last, "startedAt"), time_of(last, "finishedAt"))
+        return Logged(script, filling, time_of(last, "startedAt"), time_of(last, "finishedAt"))
     if state == "running":
-        return Logged(found.script, time_of(told, "startedAt"), None)
+        return Logged(script, filling, time_of(told, "startedAt"), None)
     ended = told if state == "terminated" else last
     if ended:
-        return Logged(found.script, time_of(ended, "startedAt"), time_of(ended, "finishedAt"))
+        return Logged(script, filling, time_of(ended, "startedAt"), time_of(ended, "finishedAt"))
     raise bad_request(f"{where} is waiting to start: {told.get('reason') or 'ContainerCreating'}")
 
 
@@ -176,7 +163,8 @@ def _since(options: LogOptions, clock: int) -> int:
 def _until_now(logged: Logged, since: int, clock: int) -> Iterable[Printed]:
     """The lines so far. What is printed in the second of its end is there."""
     until = clock + 1 if logged.ended is None else logged.ended + 1
-    return printed_lines(logged.script, logged.started, since, min(until, clock + 1))
+    until = min(until, clock + 1)
+    return printed_lines(logged.script, logged.started, since, until, lambda _: logged.filling)
 
 
 def _text(lines: Iterable[Printed], options: LogOptions) -> str:
@@ -208,7 +196,7 @@ async def _followed(
         logged: Logged | None = None
         with suppress(ApiError):
             found = container_named(now.pod, name, scenario)
-            logged = _logged(found, now.pod, previous=False)
+            logged = _logged(found, now, previous=False)
         if logged is None:
             return
         text = _text(_until_now(logged, clock + 1, now.clock), options)

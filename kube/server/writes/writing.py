@@ -6,7 +6,12 @@ from starlette.responses import Response
 
 from engine.objects.objects import Pod
 from kube.addresses import Target
-from kube.server.containers.commands import NO_PROCESSES, command_response, refused_upgrade
+from kube.server.containers.commands import (
+    NO_PROCESSES,
+    NO_UPGRADE,
+    container_for,
+    refused_upgrade,
+)
 from kube.server.writes.changing import Changer
 from kube.server.writes.creating import Creator
 from kube.server.writes.deleting import Deleter
@@ -66,5 +71,7 @@ class Writer:
         if found is None:
             raise not_found(target.resource, target.name)
         query, scripts = objects.request.query_params, await objects.engine.scripts()
-        plain = command_response(Pod(found.manifest), query, scripts)
-        return refused_upgrade(objects.request) if "upgrade" in objects.request.headers else plain
+        container_for(Pod(found.manifest), query, scripts)
+        if "upgrade" not in objects.request.headers:
+            raise NO_UPGRADE
+        return refused_upgrade(objects.request)

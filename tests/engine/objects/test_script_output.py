@@ -1,12 +1,18 @@
 """What containers print, and what commands in them answer."""
 
 from engine.kernel.units import SECOND
+from engine.objects.objects import Pod
+from engine.objects.scripts.filling import Filling
+from engine.objects.scripts.mounted_files import Sources
 from engine.objects.scripts.output import answer_to, printed_lines
-from engine.objects.scripts.script import CommandAnswer, LogLine, Script
+from engine.objects.scripts.script import CommandAnswer, Condition, LogLine, Script
+
+POD = Pod({"metadata": {"name": "web"}, "spec": {}})
+FILLING = Filling(POD, {"name": "main"}, Sources())
 
 
 def lines(*logs: LogLine, since: int = 0, until: int = 10) -> list[tuple[int, str]]:
-    found = printed_lines(Script(logs=logs), 0, since * SECOND, until * SECOND)
+    found = printed_lines(Script(logs=logs), 0, since * SECOND, until * SECOND, lambda _: FILLING)
     return [(line.at // SECOND, line.text) for line in found]
 
 
@@ -31,6 +37,12 @@ def test_the_oldest_of_many_lines_are_gone() -> None:
 def test_the_first_pattern_of_a_command_answers() -> None:
     first, second = CommandAnswer("cat /etc/*", "a"), CommandAnswer("cat*", "b")
     script = Script(commands=(first, second))
-    assert answer_to(script, ["cat", "/etc/hosts"]) is first
-    assert answer_to(script, ["cat", "x"]) is second
-    assert answer_to(script, ["ls"]) is None
+    assert answer_to(script, ["cat", "/etc/hosts"], FILLING) == first
+    assert answer_to(script, ["cat", "x"], FILLING) == second
+    assert answer_to(script, ["ls"], FILLING) is None
+
+
+def test_a_line_waits_for_its_file() -> None:
+    there = LogLine("there", condition=Condition(file="/etc/a"))
+    missing = LogLine("${metadata.name}", condition=Condition(no_file="/etc/a"))
+    assert lines(there, missing) == [(0, "web")]
