@@ -90,6 +90,10 @@ class CsiAttacher:
             return
         if deleting and not found.finalizers:
             return
+        missing = self._missing(found)
+        if missing:
+            self._failed(name, "detachError" if deleting else "attachError", missing)
+            return
         self._busy[name] = None
         try:
             if not deleting:
@@ -102,6 +106,19 @@ class CsiAttacher:
             self._attaching[name] = None
         done = self._try_detached if deleting else self._try_attached
         self._loop.call_after(answer.latency, done, found, answer)
+
+    def _missing(self, attachment: ApiObject) -> str:
+        """Why nothing can be done for want of the volume; "" where it is there.
+
+        Upstream: csiAttach() and csiDetach(), before they change anything.
+        """
+        name = _volume_of(attachment)
+        volume = self._volume(attachment)
+        if name and volume is None:
+            return f'persistentvolume "{name}" not found'
+        if volume is not None and volume.deletion_timestamp and not attachment.deletion_timestamp:
+            return f'PersistentVolume "{name}" is marked for deletion'
+        return ""
 
     def _add_finalizers(self, attachment: ApiObject) -> None:
         """Keep both objects until the attach is undone. Upstream: csiAttach().

@@ -405,6 +405,29 @@ def test_a_failed_attach_is_reported_and_repeated(machine: Machine) -> None:
     assert told[0] == 'AttachVolume.Attach failed for volume "pv-1" : no capacity'
 
 
+def test_an_attachment_waits_for_its_volume(machine: Machine) -> None:
+    source = {"persistentVolumeName": "pv-2"}
+    spec = {"attacher": "csi.example.com", "nodeName": "node-1", "source": source}
+    machine.create({"kind": "VolumeAttachment", "metadata": {"name": "early"}, "spec": spec})
+    machine.run(1)
+    early = machine.store.get("VolumeAttachment", "early")
+    assert early.status["attachError"]["message"] == 'persistentvolume "pv-2" not found'
+    assert (early.status.get("attached"), early.finalizers) == (None, ())
+    machine.add_volume("pv-2", "more", "vol-2", ["ReadWriteOnce"])
+    machine.run(10)
+    assert machine.store.get("VolumeAttachment", "early").status == {"attached": True}
+
+
+def test_a_deleted_volume_is_not_attached(machine: Machine) -> None:
+    kept = {"metadata": {"finalizers": ["example.com/kept"]}}
+    machine.store.patch("PersistentVolume", "pv-1", kept, by="api")
+    machine.store.delete("PersistentVolume", "pv-1", by="api")
+    machine.add_pod("a", "node-1")
+    machine.run(5)
+    told = machine.events.messages("FailedAttachVolume")
+    assert 'PersistentVolume "pv-1" is marked for deletion' in told[0]
+
+
 def test_a_failed_mount_is_repeated_after_500_ms(machine: Machine) -> None:
     machine.plugins.faults.inject(Fault(call="SetUp", text="busy", count=3))
     machine.add_pod("a", "node-1")
