@@ -14,6 +14,8 @@ _ADDRESS = re.compile(r"/k8s/runs/(\d{1,18})(?:@([^/]+))?(/.*)?")
 _SEQ = re.compile(r"\d{1,18}")
 # Path segments after the name of a namespace that belong to the Namespace itself.
 _OF_NAMESPACES = frozenset({"status", "finalize"})
+# The part of an object behind which another server answers.
+_PROXY = "proxy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Target:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    path: str = ""
+    """What follows a part that has addresses of its own: "/healthz" of a pod's proxy."""
 
     @property
     def entity(self) -> str:
@@ -107,6 +111,10 @@ def target_of(path: str, custom: CustomResources = NO_CUSTOM) -> Target | None:
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _OF_NAMESPACES:
         namespace, rest = rest[1], rest[2:]
+    below = ""
+    if rest[2:3] == [_PROXY]:
+        below = path.partition(f"/{_PROXY}")[2] or "/"
+        rest = rest[:3]
     if not all(rest) or len(rest) > 3:
         return None
     named = group, version, rest[0]
@@ -116,4 +124,4 @@ def target_of(path: str, custom: CustomResources = NO_CUSTOM) -> Target | None:
     name, subresource = (*rest[1:], "", "")[:2]
     if name and resource.namespaced and not namespace:
         return None
-    return Target(resource, namespace, name, subresource)
+    return Target(resource, namespace, name, subresource, below)

@@ -140,6 +140,7 @@ PODS = _kind(
         Subresource("exec", "PodExecOptions", ("create", "get")),
         Subresource("log", "Pod", ("get",)),
         Subresource("portforward", "PodPortForwardOptions", ("create", "get")),
+        Subresource("proxy", "PodProxyOptions", ("get",)),
         Subresource("resize", "Pod", _STATUS_VERBS),
     ),
 )

@@ -8,6 +8,7 @@ Whatever goes wrong is answered with a Status object.
 from asyncio import FIRST_COMPLETED, create_task, gather, to_thread, wait
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import replace
 from time import time
 from typing import Any
 
@@ -41,6 +42,7 @@ from kube.server.answers import JSON, answered, refused, without_values
 from kube.server.clock import Uses, standing, warn, warning_of
 from kube.server.containers.commands import CommandResponse, command_response
 from kube.server.containers.logs import asks_to_follow, log_answer
+from kube.server.containers.proxy import ProxiedPod, proxy_answer
 from kube.server.containers.seen import Seen, pod_seen
 from kube.server.handover import Handover
 from kube.server.list_options import FAR_BEHIND
@@ -413,6 +415,11 @@ async def _read(read: Read, instant: Instant, run: Run) -> Response:
             if what == "exec":
                 return command_response(seen, query, scripts)
             return await log_answer(seen, query, scripts, None)
+        case "proxy":
+            pod, scripts = ProxiedPod.of(read.target.name), await scripts_of_run(run.pk)
+            of_pod = replace(read, target=replace(read.target, name=pod.name))
+            seen = await pod_seen(of_pod, instant, scripts)
+            return proxy_answer(seen, pod.port, read.target.path, scripts)
         case part if part in REFUSED_PARTS:
             raise method_not_allowed(REFUSED_PARTS[part])
         case _:

@@ -23,11 +23,13 @@ def _texts(script: Script) -> Iterator[str]:
     yield from (line.text for line in script.logs)
     for answer in script.commands or ():
         yield from (answer.stdout, answer.stderr)
+    yield from (answer.body for answer in script.http or ())
 
 
 def _conditions(script: Script) -> Iterator[Condition]:
     yield from (line.condition for line in script.logs)
     yield from (answer.condition for answer in script.commands or ())
+    yield from (answer.condition for answer in script.http or ())
 
 
 @dataclass(frozen=True, slots=True)

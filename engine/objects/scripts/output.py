@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from engine.objects.scripts.filling import Filling
-from engine.objects.scripts.script import CommandAnswer, LogLine, Script
+from engine.objects.scripts.script import CommandAnswer, HttpAnswer, LogLine, Script
 
 _MOST_LINES: Final = 50_000
 # Upstream: the kubelet's containerLogMaxSize.
@@ -69,4 +69,12 @@ def answer_to(script: Script, command: list[str], filling: Filling) -> CommandAn
         if fnmatchcase(words, answer.command) and filling.holds(answer.condition):
             stdout, stderr = filling.text(answer.stdout), filling.text(answer.stderr)
             return replace(answer, stdout=stdout, stderr=stderr)
+    return None
+
+
+def http_answer_to(script: Script, path: str, filling: Filling) -> HttpAnswer | None:
+    """What a server answers to a request for *path*; None where it has nothing there."""
+    for answer in script.http or ():
+        if fnmatchcase(path, answer.path) and filling.holds(answer.condition):
+            return replace(answer, body=filling.text(answer.body))
     return None

@@ -15,6 +15,7 @@ from engine.objects.scripts.script import (
     ContainerRun,
     ContainerStop,
     HookScript,
+    HttpAnswer,
     LogLine,
     ProbeKind,
     ProbeScript,
@@ -53,6 +54,7 @@ _FIELDS: Final = (
         *_PROBES,
         "logs",
         "exec",
+        "http",
     ),
 )
 # Of a line or an answer: only with this file, and only without that one.
@@ -63,6 +65,8 @@ _MOST_LINES: Final = 1_000
 _LIMITS: Final = Limits(bytes=256 * 1024, depth=10, nodes=20_000, alias_nodes=2_000)
 _LONGEST_OUTPUT: Final = 64 * 1024
 _CODES: Final = range(256)
+# Of HTTP; earlier ones announce another answer.
+_STATUSES: Final = range(200, 600)
 _MOST: Final = range(1, 2**31)
 _INDEXES: Final = range(2**31)
 
@@ -136,6 +140,12 @@ def _script(raw: Any, path: Path, note: Note) -> Script:
         else tuple(
             _answer(each, (*path, "exec", place), note)
             for place, each in enumerate(_list(entry["exec"], (*path, "exec"), note))
+        ),
+        http=None
+        if entry.get("http") is None
+        else tuple(
+            _http_answer(each, (*path, "http", place), note)
+            for place, each in enumerate(_list(entry["http"], (*path, "http"), note))
         ),
     )
 
@@ -234,6 +244,16 @@ def _answer(raw: Any, path: Path, note: Note) -> CommandAnswer:
         _filled_text(answer, "stdout", path, note),
         _filled_text(answer, "stderr", path, note),
         _integer(answer, "exit", path, note, _CODES),
+        _condition(answer, path, note),
+    )
+
+
+def _http_answer(raw: Any, path: Path, note: Note) -> HttpAnswer:
+    answer = _mapping(raw, ("path", "status", "body", *_CONDITIONS), path, note)
+    return HttpAnswer(
+        _text(answer, "path", path, note) or "*",
+        _integer(answer, "status", path, note, _STATUSES, default=200),
+        _filled_text(answer, "body", path, note),
         _condition(answer, path, note),
     )
 

@@ -114,6 +114,16 @@ class CommandAnswer:
     condition: Condition = Condition()
 
 
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What a server in the container answers. `path` is a pattern; the body may have places."""
+
+    path: str = "*"
+    status: int = 200
+    body: str = ""
+    condition: Condition = Condition()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """An entry: whose containers it is about, and what they do.
@@ -143,6 +153,8 @@ class Script:
     logs: tuple[LogLine, ...] = ()
     # None: nothing is said of commands, which are refused then.
     commands: tuple[CommandAnswer, ...] | None = None
+    # None: nothing is said of a server.
+    http: tuple[HttpAnswer, ...] | None = None
 
     def run(self, restarts: int) -> ContainerRun | None:
         """Its life after so many *restarts*; None where the script does not say."""

@@ -40,7 +40,7 @@ class Writer:
         refused = REFUSED_PARTS.get(target.subresource)
         if refused:
             raise method_not_allowed(refused)
-        if target.is_of_all_namespaces:
+        if target.is_of_all_namespaces or target.subresource == "proxy":
             raise method_not_allowed(
                 "the server does not allow this method on the requested resource"
             )

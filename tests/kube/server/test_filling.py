@@ -35,6 +35,9 @@ spec:
         - {command: "cat /etc/app/a.txt", ifFile: /etc/app/a.txt, stdout: "${file.content:/etc/app/a.txt}"}
         - {command: "cat *", stderr: "No such file", exit: 1}
         - {command: "limits", stdout: "${limits.cpu} ${requests.memory} ${limits.memory}"}
+      http:
+        - {path: "/name", body: "${metadata.name}"}
+        - {path: "/old*", status: 410, body: "gone"}
 ---
 apiVersion: v1
 kind: Node
@@ -50,6 +53,7 @@ READING: dict[str, Any] = {
             {
                 "name": "reader",
                 "image": "i",
+                "ports": [{"containerPort": 8080}],
                 "resources": {"limits": {"cpu": "1500m"}, "requests": {"memory": "1Mi"}},
                 "volumeMounts": [
                     {"name": "app", "mountPath": "/etc/app"},
@@ -126,3 +130,22 @@ async def test_a_command_finds_the_file_or_not(reading: Kube) -> None:
 
 async def test_limits_are_those_of_the_node(reading: Kube) -> None:
     assert await output(reading, "limits") == (f"2 {2**20} {2**33}", "")
+
+
+async def test_a_server_answers_by_the_proxy(reading: Kube) -> None:
+    found = await reading.get(f"{POD}/proxy/name")
+    assert (found.status, found.body) == (200, b"reading")
+    assert found.headers["content-security-policy"] == "sandbox; default-src 'none'"
+    other = await reading.get(f"{CORE}/pods/http:reading:8080/proxy/older")
+    assert (other.status, other.body) == (410, b"gone")
+    nothing = await reading.get(f"{POD}/proxy/")
+    assert (nothing.status, nothing.body) == (404, b"404 page not found\n")
+
+
+async def test_nobody_listens_at_other_ports(reading: Kube) -> None:
+    closed = await reading.get(f"{CORE}/pods/reading:81/proxy/name")
+    assert closed.status == 503
+    assert closed.json["message"].endswith(":81: connect: connection refused")
+    deleting = await reading.ask("DELETE", f"{POD}/proxy/name")
+    assert deleting.status == 405
+    assert (await reading.get(POD)).status == 200

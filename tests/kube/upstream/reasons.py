@@ -25,27 +25,9 @@ _REASONS: Final = (
         "so no version is ever newer than that of the first page.",
     ),
     (
-        r"should serve a basic image on each replica",
-        "asks a web server in a container through the API server; a run has no network.",
-    ),
-    (
         r"Burst scaling should run|halt if any stateful pod is unhealthy|rolling updates and roll backs",
         "has `kubectl exec` move a file in a container, so that a probe of it fails; a script says by "
         "the time what a probe finds, and not by what was run in the container.",
-    ),
-    (
-        r"defaultMode|Item [Mm]ode set",
-        "has a program print the mode of a file; a script is found by the command, which is the same "
-        "for every mode.",
-    ),
-    (
-        r"podname only|project all components|subpaths with downward pod",
-        "has a program print the name of its pod, which is made at random; a script cannot know it.",
-    ),
-    (
-        r"apply changes to a volumeattachment status",
-        "races with the attacher, which a run has: the volume may be attached before the spec reads "
-        "that it is not.",
     ),
 )
 
