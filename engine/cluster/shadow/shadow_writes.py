@@ -11,7 +11,7 @@ been right as the cluster was a moment before.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -165,9 +165,7 @@ class ShadowWrites:
 
     def _right_before(self, suspect: Suspect, namespace: str, write: Write) -> _Verdict | None:
         """Whether it is right without the newest changes, of which the client may not have heard."""
-        unseen: list[_Change] = []
-        for change in islice(self._unseen(namespace, 0), _MOST_UNSEEN):
-            unseen.insert(0, change)
+        for unseen in _lags([*islice(self._unseen(namespace, 0), _MOST_UNSEEN)]):
             # One that has created something just now may wait until it sees that.
             for awaits in (False, True):
                 if not self._may_try():
@@ -250,3 +248,17 @@ def _other(suspect: Suspect, expected: Sequence[Write]) -> str:
     if not expected:
         return f"{suspect.controller} would have written nothing."
     return f"{suspect.controller} would have written: {', '.join(each.said() for each in expected[:_NAMED])}."
+
+
+def _lags(newest: Sequence[_Change]) -> Iterator[list[_Change]]:
+    """Of the *newest* changes, the last one first, those that a client may not have seen, in order.
+
+    First the last few, then the last few of one kind: a client hears of each kind by itself.
+    """
+    for count in range(1, len(newest) + 1):
+        yield [*reversed(newest[:count])]
+    for kind in dict.fromkeys(each.write.new.kind for each in newest):
+        of_kind = [each for each in newest if each.write.new.kind == kind]
+        for count in range(1, len(of_kind) + 1):
+            if of_kind[:count] != [*newest[:count]]:
+                yield [*reversed(of_kind[:count])]

@@ -107,6 +107,16 @@ def test_write_without_the_newest_change_is_stale() -> None:
     assert data["unseen_ms"] == 500
 
 
+def test_each_kind_may_be_behind_by_itself() -> None:
+    world = left_to_client("replicaset", objects=(replica_set(1),))
+    world.patch("replicaset/default/web", spec={"replicas": 2})
+    make_pods(world, "web-aaaaa")
+    # The client has seen its pod, and not what the set asks for since.
+    write_status(world, "ReplicaSet", replicas=1, fullyLabeledReplicas=1, observedGeneration=1)
+    *_, (_, data) = told(world)
+    assert (data["verdict"], data["unseen"]) == ("stale", "replicaset/default/web")
+
+
 def test_change_long_ago_makes_nothing_stale() -> None:
     world = left_to_client("replicaset", objects=(replica_set(1),))
     world.patch("replicaset/default/web", spec={"replicas": 2})

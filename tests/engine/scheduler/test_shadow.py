@@ -324,6 +324,48 @@ def test_binding_before_news_of_a_node_is_stale() -> None:
     assert decisions(cluster)[0].message.startswith("Node a changed ")
 
 
+def test_node_changed_as_a_pod_left_is_stale() -> None:
+    nodes = [node("a", cpu="4"), node("b", cpu="16"), node("c", cpu="8")]
+    cluster = outside(*nodes, pod("x", cpu="14"), pod("p"))
+    bind(cluster, "x", "b")
+    change(cluster, "node/c", {"spec": {"unschedulable": True}})
+    cluster.advance(cluster.now + 10 * SECOND)
+    change(cluster, "node/c", {"spec": {"unschedulable": None}})
+    delete = Command(verb="delete", object="pod/default/x", grace_seconds=0)
+    assert cluster.apply(delete).applied
+    cluster.advance(cluster.now + SECOND // 10)
+    # The client saw neither: with x on it, b has less left than c.
+    bind(cluster, "p", "a")
+    assert verdicts(cluster) == ["agrees", "stale"]
+    assert decisions(cluster)[1].message.startswith("default/x went just before. Node c changed ")
+
+
+def test_refusal_before_news_of_a_node_is_stale() -> None:
+    cluster = outside(node("a", cpu="1"), pod("p", cpu="2"), pod("q", cpu="2"))
+    change(cluster, "node/a", {"spec": {"unschedulable": True}})
+    cluster.advance(cluster.now + SECOND // 10)
+    refuse(cluster, "p", "0/1 nodes are available: 1 Insufficient cpu.")
+    cluster.advance(cluster.now + 10 * SECOND)
+    refuse(cluster, "q", "0/1 nodes are available: 1 Insufficient cpu.")
+    assert verdicts(cluster) == ["stale", "differs"]
+
+
+def test_bindings_of_a_batch_in_another_order_are_stale() -> None:
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "q"}}}
+    near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    nodes = [node(name, labels={"kubernetes.io/hostname": name}) for name in "ab"]
+    cluster = outside(*nodes, pod("p", affinity=near), pod("q", labels={"app": "q"}))
+    # Decided as q, p, although p came first to the queue: it had waited for something else.
+    bind(cluster, "p", "a")
+    first = decisions(cluster)[0]
+    bind(cluster, "q", "a")
+    cluster.advance(cluster.now + 5 * SECOND)
+    assert [verdicts(cluster)[0], verdicts(cluster)[-1]] == ["differs", "stale"]
+    explained = decisions(cluster)[-1]
+    assert (explained.data or {})["instead_of"] == first.seq
+    assert explained.message == "a is right if default/q came before it."
+
+
 def test_refusal_before_news_of_a_claim_is_stale() -> None:
     cluster = outside(node("a"), *late_claims(), pod("p", claims=["data"]))
     command = Command(verb="create", manifest=claim("data", "late"))

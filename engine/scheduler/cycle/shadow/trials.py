@@ -117,10 +117,11 @@ class Trials:
         """A sentence if the node is right without some of the newest bound pods; "" if not.
 
         *recent*: the newest bindings, the last one first. As long as pods before it in the queue
-        have no node, nothing can be said.
+        have no node, nothing can be said of them; pods that went just now may explain it all the same.
         """
         if self.is_waiting_before(binding.place):
-            return ""
+            with self._without([binding]):
+                return self.right_with_gone(binding)
         later = [one for one in recent if one.place > binding.place]
         last = _first_few(recent)
         for left_out in (later, *last) if later else last:
@@ -131,15 +132,22 @@ class Trials:
             return self.right_with_gone(binding)
 
     def right_with_gone(self, told: Told) -> str:
-        """A sentence if this is right with some of the pods that left their nodes last; "" if not."""
+        """A sentence if this is right with some of the pods that left their nodes last; "" if not.
+
+        Neither may the client have seen how a node changed that would be the best with them.
+        """
         earliest = self._state.loop.now - UNSEEN
         gone = [pod for at, pod in reversed(self._watches.left) if at >= earliest]
+        changed = ""
         for back in _first_few(gone):
+            keys = ", ".join(pod.key for pod in back)
             with self._with(back):
-                if self._is_right(told):
-                    keys = ", ".join(pod.key for pod in back)
-                    return f"{told.subject} was right before {keys} went."
-        return ""
+                is_right, best = self._looked_at(told)
+            if is_right:
+                return f"{told.subject} was right before {keys} went."
+            if not changed and (unseen := self.unseen(told, best)):
+                changed = f"{keys} went just before. {unseen}"
+        return changed
 
     def right_among(
         self, told: Told, recent: Iterable[Told], number: int
@@ -148,7 +156,8 @@ class Trials:
 
         A client decides on pods in an order of its own after it was started again, and many at a
         time arrive in any order. Those that came just after this one count, except on its node; so
-        do those that came just before it, at last without those on its node.
+        do those that came just before it, then without those on its node. At last the first few
+        that came after it count, on its node, too: they were decided before it, the others after it.
         """
         near = [one for one in recent if abs(one.at - told.at) <= UNSEEN and one.seq != told.seq]
         here = [one for one in near if one.node == told.node or one.pod.uid == told.pod.uid]
@@ -160,16 +169,24 @@ class Trials:
             decided = self.decided_without(told, left_out, number)
             if decided is not None:
                 return among(told, counted, left_out), decided
+        after = sorted((one for one in near if one.seq > told.seq), key=lambda one: one.seq)
+        for sooner in _first_few(after):
+            decided = self.decided_without(told, after[len(sooner) :], number)
+            if decided is not None:
+                return among(told, sooner, after[len(sooner) :]), decided
         return None
 
     def unseen(self, told: Told, best: Sequence[str]) -> str:
-        """A sentence if a node or claim that matters changed just before; "" if not."""
+        """A sentence if a node or claim that matters changed just before; "" if not.
+
+        Each node has a part in a refusal.
+        """
         namespace, earliest = told.pod.namespace, told.at - UNSEEN
         claims = {f"{namespace}/{name}" for name in told.pod.claim_names}
         nodes = {told.node, *best}
         for at, kind, key in reversed(self._watches.changed):
             if earliest <= at <= told.at and (
-                (kind == "Node" and key in nodes)
+                (kind == "Node" and (key in nodes or not (told.node or best)))
                 or (kind == PersistentVolumeClaim.KIND and not told.node and key in claims)
             ):
                 milliseconds = (told.at - at) // MILLISECOND
@@ -177,12 +194,17 @@ class Trials:
         return ""
 
     def _is_right(self, told: Told) -> bool:
+        return self._looked_at(told)[0]
+
+    def _looked_at(self, told: Told) -> tuple[bool, tuple[str, ...]]:
+        """Whether this is right as the table is now, and the nodes that are the best."""
         algorithm = self._algorithm(told.pod)
         result = self._schedule(algorithm, told.pod)
-        if not told.node:
-            return is_same_refusal(result, told.message)
         best, _, totals = scores_of(algorithm, result)
-        return told.node in best or self.is_best_of_sample(told.pod, totals, told.node)
+        if not told.node:
+            return is_same_refusal(result, told.message), best
+        is_right = told.node in best or self.is_best_of_sample(told.pod, totals, told.node)
+        return is_right, best
 
     def is_best_of_sample(self, pod: Pod, totals: Mapping[str, int], node: str) -> bool:
         """Whether a scheduler that stops early may find no better node than this one.
