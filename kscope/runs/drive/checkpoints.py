@@ -73,7 +73,9 @@ def checkpoints_usable(run_id: int, *, seq: int) -> QuerySet[Checkpoint]:
 
 def checkpoint_insert(checkpoint: Checkpoint) -> None:
     """Compress and keep it, in the place of one for this seq, which another engine may have written."""
-    checkpoint.engine = zstandard.ZstdCompressor(level=LEVEL).compress(checkpoint.engine)
+    # It is compressed already where it could not be written the last time.
+    if not checkpoint.engine.startswith(zstandard.FRAME_HEADER):
+        checkpoint.engine = zstandard.ZstdCompressor(level=LEVEL).compress(checkpoint.engine)
     Checkpoint.objects.bulk_create(
         [checkpoint],
         update_conflicts=True,

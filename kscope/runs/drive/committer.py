@@ -4,9 +4,13 @@ The engine and the database each take their part of a run's time, and each waits
 they take turns. So a driver hands a finished slice over and goes on computing; it waits only when
 the slice before that one is still being written. It waits for what a user waits for (the outcome of a
 command, a step, the end) before it continues. See docs/adr/0014.
+
+Where the database cannot be reached, the slice is written once more (outage.py).
 """
 
+import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from weakref import WeakSet
@@ -16,8 +20,9 @@ from django.db import InterfaceError, OperationalError, connection
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
-from kscope.runs.drive import slices
+from kscope.runs.drive import outage, slices
 from kscope.runs.drive.writer import Writer, slice_write
+from kscope.runs.nudges import publish_slice
 
 # A run with slices of so many events keeps a core busy, and gets a process to write them.
 BIG_SLICE = settings.WRITER_EVENTS
@@ -25,6 +30,7 @@ BIG_SLICE = settings.WRITER_EVENTS
 # One for all the runs of this process; it writes one slice after the other.
 _writer: Writer | None = None
 _writer_lock = threading.Lock()
+log = logging.getLogger(__name__)
 
 
 class Committer:
@@ -46,6 +52,30 @@ class Committer:
         return writing
 
     def _write(self, run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
+        away = outage.Outage()
+        while True:
+            try:
+                if away.is_on:
+                    return self._try_again(run_id, epoch, commit)
+                return self._try(run_id, epoch, commit)
+            except (OperationalError, InterfaceError) as problem:
+                if not away.is_on:
+                    log.warning("a slice of run %s waits for the database: %s", run_id, problem)
+                away.meet(problem)
+            time.sleep(outage.PAUSE_SECONDS)
+
+    def _try_again(self, run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
+        """As `_try`, after an attempt that may have been written though no answer came."""
+        try:
+            return self._try(run_id, epoch, commit)
+        except slices.LostLease:
+            controls = slices.controls_at(run_id, epoch, commit.head)
+            if controls is None:
+                raise
+            publish_slice(run_id, commit.outcomes)
+            return controls
+
+    def _try(self, run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
         writer = _writer_for(commit)
         if writer is not None:
             with _writer_lock:
@@ -53,9 +83,6 @@ class Committer:
                 return writer.answer()
         try:
             return slice_write(run_id, epoch, commit)
-        except (OperationalError, InterfaceError):
-            connection.close()
-            raise
         finally:
             if connection.connection is not None:
                 self._links.add(connection.connection)

@@ -10,11 +10,13 @@ until when it waits, by the monotonic clock. It holds nothing meanwhile but its 
 
 import logging
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
+
+from django.db import InterfaceError, OperationalError
 
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command as EngineCommand
@@ -24,7 +26,7 @@ from engine.kernel.sentences import Sentence, grouped, say
 from engine.objects.objects import Manifest
 from kscope.logs import bind
 from kscope.runs import measures
-from kscope.runs.drive import slices
+from kscope.runs.drive import outage, slices
 from kscope.runs.drive.beginning.clusters import cluster_prepare
 from kscope.runs.drive.checkpoints import CheckpointSchedule
 from kscope.runs.drive.decided import Attempts
@@ -277,7 +279,7 @@ class Driver:
         """Read what the user wants now."""
         yield from self._written()
         self.is_nudged = False
-        self.controls = slices.controls_read(self.run_id, self.epoch)
+        self.controls = yield from _answered(partial(slices.controls_read, self.run_id, self.epoch))
 
     def _written(self) -> Turns[None]:
         """Until nothing is being written. Raises what went wrong: LostLease, or a database error."""
@@ -308,10 +310,10 @@ class Driver:
             # First the time that has passed, so that the outcome of commands is written at once.
             # What follows from them belongs to the next slice.
             yield from self._stretch()
-            done = [] if is_halted(self.engine) else self._commands.carry_out(self.engine)
+            done = yield from self._commands.carry_out(self.engine, even_halted=False)
         else:
             self._pace = None  # the clock stands meanwhile
-            done = self._commands.carry_out(self.engine)
+            done = yield from self._commands.carry_out(self.engine, even_halted=True)
             if self.wanted.steps_wanted > 0:
                 steps = yield from self._step()
             elif self.wanted.status == Run.Status.PLAYING:
@@ -549,6 +551,17 @@ class Time:
         return PASSING_SECONDS if self.engine.next_at is None else 0.0
 
 
+def _answered(ask: Callable[[], T]) -> Turns[T]:
+    """What the database answers; it is asked again for some time where it cannot be reached."""
+    away = outage.Outage()
+    while True:
+        try:
+            return ask()
+        except (OperationalError, InterfaceError) as problem:
+            away.meet(problem)
+        yield time.monotonic() + outage.PAUSE_SECONDS
+
+
 def rows_of_broken(driver: Driver) -> Turns[None]:
     """Have the rows of objects say what is on record of a run whose engine has broken since."""
     if not driver.unwritten:
@@ -578,13 +591,13 @@ class Commands:
         self.may_wait = True
         """Whether there may be some that it has not seen."""
 
-    def carry_out(self, engine: Cluster) -> list[slices.Done]:
+    def carry_out(self, engine: Cluster, *, even_halted: bool) -> Turns[list[slices.Done]]:
         """Carry out as many as fit into a slice; the lease ends without a commit."""
         done: list[slices.Done] = []
-        if not self.may_wait:
+        if not self.may_wait or (is_halted(engine) and not even_halted):
             return done
+        pending = yield from _answered(partial(slices.commands_pending, self._run_id))
         deadline = time.monotonic() + SLICE_SECONDS
-        pending = slices.commands_pending(self._run_id)
         for key, entity, body in pending:
             done.append(self.apply(engine, key, entity, body))
             if time.monotonic() > deadline:

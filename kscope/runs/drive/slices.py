@@ -171,6 +171,9 @@ _MOVE_HEAD = (
 ).encode()
 
 _READ_CONTROLS = f"SELECT {CONTROLS} FROM runs_run WHERE id = %s AND lease_epoch = %s".encode()
+_READ_AT_HEAD = _READ_CONTROLS + (
+    b" AND (head_seq, head_steps, head_commands, head_digest) = (%s, %s, %s, %s)"
+)
 _READ_COMMANDS = (
     b"SELECT id, object, body::text FROM runs_command"
     b" WHERE run_id = %s AND status = 'pending' ORDER BY id"
@@ -410,6 +413,14 @@ def controls_read(run_id: int, epoch: int) -> Controls:
     if row is None:
         raise _not_ours(run_id, epoch)
     return Controls(*row)
+
+
+def controls_at(run_id: int, epoch: int, head: Head) -> Controls | None:
+    """What the user wants now, if the run is still ours and stands at *head*."""
+    place = (head.seq, head.steps, head.commands, head.digest)
+    with _own_link() as link:
+        row = Cursor(link).execute(_READ_AT_HEAD, [run_id, epoch, *place]).fetchone()
+    return None if row is None else Controls(*row)
 
 
 def commands_pending(run_id: int) -> list[tuple[int, str, Manifest]]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import pytest
@@ -11,11 +11,13 @@ from django.db import OperationalError, connection, connections
 from django.db.models import F
 from kombu.exceptions import OperationalError as BrokerDown
 
+from engine.cluster.cluster import Cluster
 from engine.input.loader import load_files
 from kscope.celery import app as celery
 from kscope.runs import services
 from kscope.runs.app_registry import registry
-from kscope.runs.drive import engines, slices
+from kscope.runs.drive import engines, outage, slices
+from kscope.runs.drive.checkpoints import engine_bytes
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.hosting import fleet
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
@@ -26,6 +28,7 @@ from tests.waiting import HANG_SECONDS, wait_for
 from tests.web.conftest import CLUSTER, drive, in_thread, wait_until_beyond
 
 Start = Callable[..., Run]
+Answer = Callable[..., Any]
 
 
 def test_uploading_a_demo_file_keeps_the_demo(scenario: Scenario) -> None:
@@ -87,26 +90,102 @@ def test_runs_do_not_fill_the_sweepers_queue() -> None:
     assert celery.amqp.router.route({}, adopt.name)["queue"].name == "kscope"
 
 
+@pytest.fixture
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drivers leave their runs at once when the database is away."""
+    monkeypatch.setattr(outage, "PATIENCE_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("no_patience")
 def test_a_database_outage_does_not_fail_the_run(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, commit = start(play=True, speed="max"), slices.slice_commit
-    calls: list[int] = []
-
-    def break_once(*slice_: Any) -> slices.Controls:
-        calls.append(1)
-        if len(calls) == 2:
-            raise OperationalError("deadlock detected")
-        return commit(*slice_)
-
-    monkeypatch.setattr(slices, "slice_commit", break_once)
-    in_thread(run).join()
+    run = start(play=True, speed="max")
+    with monkeypatch.context() as away:
+        away.setattr(slices, "slice_commit", breaking(slices.slice_commit, {2}))
+        in_thread(run).join()
     run.refresh_from_db()
     assert run.status == Run.Status.PLAYING
     Run.objects.update(lease_until=None)
     in_thread(run).join()
     run.refresh_from_db()
     assert run.status == Run.Status.FINISHED
+
+
+def breaking(ask: Answer, when: Collection[int], *, afterwards: bool = False) -> Answer:
+    """*ask*, with the connection lost at those times, counted from 1, before or after the answer."""
+    calls: list[int] = []
+
+    def broken(*args: Any) -> Any:
+        calls.append(1)
+        is_lost = len(calls) in when
+        answer = None if is_lost and not afterwards else ask(*args)
+        if is_lost:
+            raise OperationalError("server closed the connection unexpectedly")
+        return answer
+
+    return broken
+
+
+def once_played(start: Start) -> Run:
+    """A run that nothing has disturbed."""
+    run = start(play=True, speed="max")
+    in_thread(run).join()
+    run.refresh_from_db()
+    return run
+
+
+@pytest.mark.parametrize("afterwards", [False, True], ids=["nothing written", "answer lost"])
+def test_driver_keeps_its_run_through_an_outage(
+    start: Start, monkeypatch: pytest.MonkeyPatch, afterwards: bool
+) -> None:
+    whole, run = once_played(start), start(play=True, speed="max")
+    # Each slice at the first attempt, so also the one with a checkpoint.
+    commit = breaking(slices.slice_commit, range(1, 1_000, 2), afterwards=afterwards)
+    monkeypatch.setattr(slices, "slice_commit", commit)
+    monkeypatch.setattr(outage, "PAUSE_SECONDS", 0.01)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert (run.status, run.lease_epoch) == (Run.Status.FINISHED, 1)
+    assert run.head_digest == whole.head_digest
+    seqs = RunEvent.objects.filter(run=run).order_by("seq").values_list("seq", flat=True)
+    assert list(seqs) == list(range(1, run.head_seq + 1))
+    newest = Checkpoint.objects.filter(run=run).latest("seq")
+    assert Cluster.restore(engine_bytes(newest)).digest() == whole.head_digest
+
+
+def test_commands_wait_until_the_database_is_back(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = start()
+    services.command_submit(run=run, body={"verb": "cordon", "object": "node/n1"})
+    for name in ("commands_pending", "controls_read"):
+        monkeypatch.setattr(slices, name, breaking(getattr(slices, name), {1, 2}))
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert (run.head_commands, run.lease_epoch) == (1, 1)
+
+
+def test_who_took_the_run_during_an_outage_keeps_it(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, commit = start(play=True, speed="max"), slices.slice_commit
+    before: list[int] = []
+
+    def be_late(*slice_: Any) -> slices.Controls:
+        if len(before) == 1:
+            Run.objects.update(lease_epoch=F("lease_epoch") + 1, lease_owner="another")
+            before.append(Run.objects.get(pk=run.pk).head_seq)
+            raise OperationalError("server closed the connection unexpectedly")
+        if not before:
+            before.append(0)
+        return commit(*slice_)
+
+    monkeypatch.setattr(slices, "slice_commit", be_late)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert (run.status, run.lease_owner) == (Run.Status.PLAYING, "another")
+    assert run.head_seq == before[1]
 
 
 def test_a_connection_cut_during_commit_fails_no_run(
@@ -128,11 +207,7 @@ def test_a_connection_cut_during_commit_fails_no_run(
     in_thread(run).join()
     run.refresh_from_db()
     assert cut
-    assert (run.status, run.error) == (Run.Status.PLAYING, "")
-    Run.objects.update(lease_until=None)
-    in_thread(run).join()
-    run.refresh_from_db()
-    assert run.status == Run.Status.FINISHED
+    assert (run.status, run.error, run.lease_epoch) == (Run.Status.FINISHED, "", 1)
 
 
 def test_the_lease_holds_while_an_engine_is_built(
