@@ -3,25 +3,34 @@
 Each worker has one process that drives runs, and a name of its own, as on another machine. What an
 event costs is the CPU of the workers and of PostgreSQL. What they wait for each other is what
 PostgreSQL says of their connections, asked many times.
+
+Two busy processes share a machine's caches, memory and clock, whatever they do. So two workers are
+also measured with a database each, at the same time: what those take more than one worker is the
+machine's, and the rest comes of sharing a database.
 """
 
 import contextlib
+import json
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import IO, Any
 
 import psutil
 
 from bench.hosting.many import CELERY, lively, sweeping
-from bench.servers import Servers, servers, store_run
+from bench.servers import ROOM, Servers, servers, store_run
 from bench.size import usual
 from bench.table import Row
 
 RUNS = usual(20, least=2)
-LOOK_SECONDS = 0.02
+ROUNDS = usual(2, least=1)
+LOOK_SECONDS = 0.1
 _PATIENCE_SECONDS = 900.0
 _REST = 0.1  # seconds of CPU in a second, at most, of a worker that has nothing to do
 # Others write to the same rows: what two workers could wait for, beside the disk.
@@ -35,29 +44,52 @@ class Played:
     events: int
     seconds: float
     cpu: float
+    of_database: float
+    """The part of that which PostgreSQL used."""
     shares: list[float]
     """Of each worker in the CPU of all of them."""
     waits: dict[str, float]
     """Kind of wait → the part of the looks at which a connection of a worker waited so."""
 
+    @property
+    def cost(self) -> float:
+        """Microseconds of CPU an event."""
+        return 1e6 * self.cpu / self.events
+
 
 def bench(full: bool = False) -> list[Row]:
     """CPU an event on one worker and on two, how the work is shared, and what they wait for."""
+    ones, twos, aparts = list[Played](), list[Played](), list[Played]()
     with servers() as stack:
-        one, two = _played(stack, 1), _played(stack, 2)
+        # In turns: what else the machine does changes what everything costs.
+        for _ in range(ROUNDS):
+            ones.append(_played(stack, 1, RUNS))
+            aparts.append(_played_apart())
+            twos.append(_played(stack, 2, RUNS))
+    one, two, apart = _together(ones), _together(twos), _together(aparts)
     waits = [
         f"{kind} at {100 * part:.1f} % of the looks" for kind, part in sorted(two.waits.items())
     ]
     return [
         Row(
             name=f"{RUNS} runs at full speed on two workers: CPU of an event",
-            figure=1e6 * two.cpu / two.events,
+            figure=two.cost,
             unit="µs",
-            baseline=1e6 * one.cpu / one.events,
+            baseline=one.cost,
             against="one worker",
-            aim=1.1e6 * one.cpu / one.events,
+            aim=1.1 * one.cost,
             at_least=False,
             note=f"{two.events / two.seconds:,.0f} events a second, {one.events / one.seconds:,.0f} on one",
+        ),
+        Row(
+            name="the same: beside two workers that share nothing",
+            figure=two.cost,
+            unit="µs",
+            baseline=apart.cost,
+            against="a database each, at the same time",
+            aim=1.1 * apart.cost,
+            at_least=False,
+            note=f"PostgreSQL's part: {_part(two)} shared, {_part(apart)} with one each, {_part(one)} of one worker",
         ),
         Row(
             name="the same: share of the worker that did less",
@@ -71,8 +103,68 @@ def bench(full: bool = False) -> list[Row]:
     ]
 
 
-def _played(stack: Servers, workers: int) -> Played:
-    """Play the runs to their ends on so many workers."""
+def _part(played: Played) -> str:
+    return f"{1e6 * played.of_database / played.events:.0f} µs"
+
+
+def _together(rounds: list[Played]) -> Played:
+    """Several rounds as one; of shares the least equal ones."""
+    kinds = {kind for each in rounds for kind in each.waits}
+    return Played(
+        events=sum(each.events for each in rounds),
+        seconds=sum(each.seconds for each in rounds),
+        cpu=sum(each.cpu for each in rounds),
+        of_database=sum(each.of_database for each in rounds),
+        shares=min((each.shares for each in rounds), key=min),
+        waits={kind: max(each.waits.get(kind, 0.0) for each in rounds) for kind in kinds},
+    )
+
+
+def _played_apart() -> Played:
+    """Two workers at the same time, each with its part of the runs and with servers of its own."""
+    halves = [_half(runs) for runs in (RUNS // 2, RUNS - RUNS // 2)]
+    with contextlib.ExitStack() as ends:
+        for half in halves:
+            ends.enter_context(half)
+        for half in halves:
+            _line(half.stdout)  # it is ready
+        told = [half.communicate("go\n")[0] for half in halves]
+    found = [Played(**json.loads(text)) for text in told]
+    both = _together(found)
+    return Played(
+        both.events,
+        max(each.seconds for each in found),
+        both.cpu,
+        both.of_database,
+        [each.cpu / both.cpu for each in found],
+        both.waits,
+    )
+
+
+def _half(runs: int) -> "subprocess.Popen[str]":
+    left_out = ("DATABASE_URL", "REDIS_URL", "KSCOPE_DATA")
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
+    words = [sys.executable, "-m", "bench.hosting.apart", str(runs)]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    return subprocess.Popen(words, env=environment, cwd=ROOM, text=True, **pipes)
+
+
+def _line(output: IO[str] | None) -> str:
+    assert output is not None
+    line = output.readline()
+    assert line, "a part of the bench has ended"
+    return line
+
+
+def main() -> None:
+    """One worker with as many runs as the first word says, once a line comes from stdin."""
+    with servers() as stack:
+        played = _played(stack, 1, int(sys.argv[1]), waits_for_word=True)
+    print(json.dumps(asdict(played)))
+
+
+def _played(stack: Servers, workers: int, runs: int, *, waits_for_word: bool = False) -> Played:
+    """Play so many runs to their ends on so many workers."""
     from kscope.runs.models import Run
     from kscope.runs.services import run_wake
 
@@ -81,37 +173,45 @@ def _played(stack: Servers, workers: int) -> Played:
         processes = [work.enter_context(_worker(stack, f"w{number}")) for number in range(workers)]
         looks = work.enter_context(_looks())
         postgres = _postgres()
-        before = [_cpu(each) for each in processes], _cpu(postgres)
+        if waits_for_word:
+            print("ready", flush=True)
+            sys.stdin.readline()
+        before = [_cpu(each) for each in processes], _cpu(postgres) - looks.cpu
         began = time.monotonic()
-        runs = [store_run(lively(), play=True, speed="max", profile="v1.36") for _ in range(RUNS)]
-        for run in runs:
+        stored = [store_run(lively(), play=True, speed="max", profile="v1.36") for _ in range(runs)]
+        for run in stored:
             run_wake(run.pk)
-        mine = Run.objects.filter(pk__in=[run.pk for run in runs])
+        mine = Run.objects.filter(pk__in=[run.pk for run in stored])
         while mine.filter(status="playing").exists():
             if time.monotonic() - began > _PATIENCE_SECONDS:
                 raise TimeoutError("the runs do not come to their ends")
-            time.sleep(0.2)
+            time.sleep(0.5)
         seconds = time.monotonic() - began
         used = [_cpu(each) - was for each, was in zip(processes, before[0], strict=True)]
-        of_database = _cpu(postgres) - before[1]
+        of_database = _cpu(postgres) - looks.cpu - before[1]
     assert not mine.exclude(status="finished").exists()
     return Played(
         events=sum(mine.values_list("head_seq", flat=True)),
         seconds=seconds,
         cpu=sum(used) + of_database,
+        of_database=of_database,
         shares=[each / sum(used) for each in used],
-        waits={kind: times / looks[""] for kind, times in looks.items() if kind},
+        waits={kind: times / looks.times for kind, times in looks.found.items()},
     )
 
 
 @contextlib.contextmanager
 def _worker(stack: Servers, name: str) -> Iterator[psutil.Process]:
+    from kscope.celery import app
+
     words = ("--concurrency", "1", "--hostname", f"{name}@%h")
     worker = stack.start_python(name, *CELERY, *words)
     process = psutil.Process(worker.pid)
-    # Loading kscope is not what is measured.
+    # Loading kscope is not what is measured. A worker answers once it takes runs.
+    while not any(who.startswith(f"{name}@") for each in app.control.ping() for who in each):
+        assert worker.exit_code() is None, f"the worker {name} has ended"
     used = 0.0
-    while not process.children() or _cpu(process) - used > _REST:
+    while _cpu(process) - used > _REST:
         used = _cpu(process)
         time.sleep(1.0)
     try:
@@ -120,13 +220,26 @@ def _worker(stack: Servers, name: str) -> Iterator[psutil.Process]:
         worker.stop()
 
 
+class _Looks:
+    """How often connections waited, by kind, and what it took PostgreSQL to say so."""
+
+    def __init__(self) -> None:
+        self.found: Counter[str] = Counter()
+        self.times = 0
+        self.server: psutil.Process | None = None
+        """The server's process that answers."""
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of that process."""
+        return _cpu(self.server) if self.server else 0.0
+
+
 @contextlib.contextmanager
-def _looks() -> Iterator[Counter[str]]:
-    """How often connections waited, by kind; "" is how often somebody looked."""
+def _looks() -> Iterator[_Looks]:
     from django.db import connection
 
-    found: Counter[str] = Counter()
-    is_over = threading.Event()
+    looks, is_over, has_begun = _Looks(), threading.Event(), threading.Event()
 
     def look() -> None:
         query = (
@@ -135,15 +248,20 @@ def _looks() -> Iterator[Counter[str]]:
             " AND wait_event_type = ANY(%s)"
         )
         with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            looks.server = psutil.Process(cursor.fetchone()[0])
+            has_begun.set()
             while not is_over.wait(LOOK_SECONDS):
                 cursor.execute(query, [list(_WAITS)])
-                found.update(["", *(kind for (kind,) in cursor.fetchall())])
+                looks.found.update(kind for (kind,) in cursor.fetchall())
+                looks.times += 1
         connection.close()
 
     thread = threading.Thread(target=look)
     thread.start()
+    has_begun.wait()
     try:
-        yield found
+        yield looks
     finally:
         is_over.set()
         thread.join()
@@ -167,3 +285,7 @@ def _cpu(process: psutil.Process) -> float:
             own = times.user + times.system
             total += own + times.children_user + times.children_system
     return total
+
+
+if __name__ == "__main__":
+    main()
