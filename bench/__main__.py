@@ -37,6 +37,7 @@ BENCHES = {
     "board": ("bench.pages.board", "What a browser waits for when it opens a large run"),
     "frames": ("bench.pages.frames", "The board of a large run while it plays at full speed"),
     "lists": ("bench.pages.lists", "The lists of a large run while it plays at full speed"),
+    "large": ("bench.pages.large", "A large cluster: first state, first board, play, seek, why"),
     "history": ("bench.pages.history", "The past of a large run, and why at its head"),
     "share": ("bench.share", "What one account takes from another, and what nobody may send"),
 }
@@ -52,6 +53,7 @@ ON_SERVERS = {
     "board",
     "frames",
     "lists",
+    "large",
     "history",
     "share",
 }

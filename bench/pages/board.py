@@ -38,7 +38,7 @@ def bench(full: bool = False) -> list[Row]:
             stack.start_web()
         urlopen(f"http://127.0.0.1:{stack.port}/healthz").read()
         address = f"127.0.0.1:{stack.port}"
-        openings = [asyncio.run(_open(address, run.pk)) for _ in range(5 if full else 3)]
+        openings = [asyncio.run(open_run(address, run.pk)) for _ in range(5 if full else 3)]
         began = time.perf_counter()
         state: State = {}
         events = RunEvent.objects.filter(run=run).order_by("seq")
@@ -139,7 +139,7 @@ def _frames(page: Any) -> float:
     return float((after - before) / (ended - began) * 1_000)
 
 
-async def _open(host: str, run_id: int) -> tuple[float, int, int]:
+async def open_run(host: str, run_id: int) -> tuple[float, int, int]:
     """Seconds until the snapshot is there, its bytes, and those that were sent."""
     began = time.perf_counter()
     await asyncio.to_thread(_get, f"http://{host}/runs/{run_id}/")

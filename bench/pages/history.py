@@ -50,17 +50,17 @@ class Reader:
 
     def get(self, path: str, *, packed: bool = True) -> Answer:
         """The answer at *path*; *packed* says that it may be compressed."""
-        cpu, began = self._cpu(), time.perf_counter()
+        cpu, began = self.cpu(), time.perf_counter()
         headers = {"Accept-Encoding": "gzip" if packed else "identity", "Accept": "*/*"}
         self._connection.request("GET", self._room + path, headers=headers)
         response = self._connection.getresponse()
         text = response.read()
         wall = time.perf_counter() - began
         assert response.status == 200, text[:500]
-        took = self._cpu() - cpu
+        took = self.cpu() - cpu
         return Answer(took * 1_000, wall * 1_000, len(text), None if packed else text)
 
-    def _cpu(self) -> float:
+    def cpu(self) -> float:
         """Seconds of the web process and of those that it started."""
         found = [self._process, *self._process.children(recursive=True)]
         times = [each.cpu_times() for each in found]

@@ -17,6 +17,7 @@ from engine.objects.scripts.script import Script
 from kscope.runs import leases
 from kscope.runs.errors import ApplicationError
 from kscope.runs.history.changes import time_of
+from kscope.runs.history.chunks import Part
 from kscope.runs.history.differences import patch_between
 from kscope.runs.history.states import joined, state_at, texts_at
 from kscope.runs.models import Run, RunEvent, Scenario
@@ -204,20 +205,24 @@ def run_state_at(run: Run, *, seq: int) -> Instant:
     return Instant(seq, run_time_of(run, seq), state_at(run.pk, seq))
 
 
-def run_state_text(run: Run, *, seq: int) -> orjson.Fragment:
-    """The same state as JSON. Raises ApplicationError when the run has no such event."""
-    check_seq(run, seq)
-    return orjson.Fragment(joined(texts_at(run.pk, seq)))
-
-
-def run_state_patch(run: Run, *, origin: int, seq: int) -> dict[str, Any]:
-    """The merge patch that makes of the state after event *origin* that after event *seq*.
+def run_state_text(run: Run, *, seq: int, part: Part | None = None) -> orjson.Fragment:
+    """The same state, or a *part* of it, as JSON.
 
     Raises ApplicationError when the run has no such event.
     """
+    check_seq(run, seq)
+    return orjson.Fragment(joined(texts_at(run.pk, seq, part)))
+
+
+def run_state_patch(run: Run, *, origin: int, seq: int, part: Part | None = None) -> dict[str, Any]:
+    """The merge patch that makes of the state after event *origin* that after event *seq*.
+
+    It is that of a *part* of the states, or of all. Raises ApplicationError when the run has no such
+    event.
+    """
     check_seq(run, origin)
     check_seq(run, seq)
-    return patch_between(run.pk, origin, seq)
+    return patch_between(run.pk, origin, seq, part)
 
 
 def run_time_of(run: Run, seq: int) -> int:

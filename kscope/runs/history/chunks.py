@@ -10,6 +10,8 @@ level lists the digests of its chunks.
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Self
 from zlib import crc32
 
 import orjson
@@ -23,6 +25,24 @@ GONE = b"null"
 # Kind → the digests of its chunks, in order; "" for one without entities.
 Index = dict[str, list[str]]
 Texts = dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a page shows of a state: all entities of some kinds, and some others by their ids."""
+
+    kinds: frozenset[str]
+    ids: frozenset[str]
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Self:
+        """Of names such as `node` and `pod/shop/web-1`."""
+        found = frozenset(names)
+        ids = frozenset(each for each in found if "/" in each)
+        return cls(found - ids, ids)
+
+    def __contains__(self, entity: str) -> bool:
+        return entity in self.ids or kind_of(entity) in self.kinds
 
 
 def text_of(attributes: Attributes) -> bytes:

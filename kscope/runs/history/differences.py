@@ -9,9 +9,10 @@ from typing import Any
 
 import orjson
 
+from engine.kernel.garbage import collector_paused
 from engine.kernel.view import State, diff, fold
 from kscope.runs.history.changes import changes_between
-from kscope.runs.history.chunks import Texts, text_of
+from kscope.runs.history.chunks import Part, Texts, text_of
 from kscope.runs.history.states import (
     Base,
     base_before,
@@ -28,20 +29,29 @@ FEW = 50_000
 """So many entities are compared sooner than those that may differ are looked up."""
 
 
-def patch_between(run_id: int, origin: int, target: int) -> dict[str, Any]:
+def patch_between(
+    run_id: int, origin: int, target: int, part: Part | None = None
+) -> dict[str, Any]:
     """The merge patch that makes of the state after event *origin* that after event *target*.
 
-    It is the smallest: {entity: attributes that differ, or None where it is gone}. Attributes of an
-    entity that is new are JSON already (`orjson.Fragment`).
+    It is the smallest: {entity: attributes that differ, or None where it is gone}, of a *part* of the
+    states or of all. Attributes of an entity that is new are JSON already (`orjson.Fragment`).
     """
     earlier, later = min(origin, target), max(origin, target)
     read_between = _near if later - earlier <= NEAR else _far
-    before, after = read_between(run_id, earlier, later)
-    return _difference(before, after) if origin <= target else _difference(after, before)
+    # What is made here is tens of thousands of small dicts, and none of them garbage.
+    with collector_paused():
+        before, after = read_between(run_id, earlier, later, part)
+        return _difference(before, after) if origin <= target else _difference(after, before)
 
 
-def _near(run_id: int, earlier: int, later: int) -> tuple[Texts, Texts]:
-    between = [changes for _, _, changes in changes_between(run_id, earlier, later)]
+def _near(run_id: int, earlier: int, later: int, part: Part | None) -> tuple[Texts, Texts]:
+    between = [
+        changes
+        if part is None
+        else {entity: patch for entity, patch in changes.items() if entity in part}
+        for _, _, changes in changes_between(run_id, earlier, later)
+    ]
     changed = set(chain.from_iterable(between))
     before = _some(base_before(run_id, earlier), earlier, changed)
     after: State = {}
@@ -54,11 +64,11 @@ def _near(run_id: int, earlier: int, later: int) -> tuple[Texts, Texts]:
     return before, {entity: text_of(shown) for entity, shown in after.items()}
 
 
-def _far(run_id: int, earlier: int, later: int) -> tuple[Texts, Texts]:
+def _far(run_id: int, earlier: int, later: int, part: Part | None) -> tuple[Texts, Texts]:
     start, end = base_before(run_id, earlier), base_before(run_id, later)
     shares = start.levels[:1] == end.levels[:1] != []
-    if not shares or end.count <= FEW:
-        return texts_at(run_id, earlier), texts_at(run_id, later)
+    if part or not shares or end.count <= FEW:
+        return texts_at(run_id, earlier, part), texts_at(run_id, later, part)
     changed = {
         entity
         for level in set(start.levels) ^ set(end.levels)

@@ -10,7 +10,7 @@ The texts of chunks are kept in this process for a while: pages look at events n
 import hashlib
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import cast
@@ -23,6 +23,7 @@ from kscope.runs.history.changes import changes_between
 from kscope.runs.history.chunks import (
     GONE,
     Index,
+    Part,
     Texts,
     chunk_read,
     digest_of,
@@ -81,15 +82,16 @@ class Base:
     # How many entities the first level has.
     count: int = 0
 
-    def texts(self) -> Texts:
-        """All entities."""
+    def texts(self, part: Part | None = None) -> Texts:
+        """All entities, or those of a *part*: of kinds that are not wanted nothing is read."""
         if self.whole is not None:
-            return dict(self.whole)
+            return {each: text for each, text in self.whole.items() if not part or each in part}
         found: Texts = {}
         for level in self.levels:
-            for chunk in _chunks_of(self.run_id, level):
+            for chunk in _chunks_of(self.run_id, level, part.kinds if part else None):
                 found.update(chunk)
-        return {entity: text for entity, text in found.items() if text != GONE}
+        of_kinds = {entity: text for entity, text in found.items() if text != GONE}
+        return of_kinds | self.some(part.ids) if part else of_kinds
 
     def some(self, entities: Iterable[str]) -> Texts:
         """Those of *entities* that were there."""
@@ -129,11 +131,11 @@ def base_before(run_id: int, seq: int) -> Base:
     return Base(run_id, keyframe.seq, levels, count=keyframe.levels[0][1])
 
 
-def texts_at(run_id: int, seq: int) -> Texts:
-    """The state after event *seq*: the JSON of the attributes of each entity."""
+def texts_at(run_id: int, seq: int, part: Part | None = None) -> Texts:
+    """The state after event *seq*, or a *part* of it: the JSON of the attributes of each entity."""
     base = base_before(run_id, seq)
-    texts = base.texts()
-    return laid_over(texts, folded(base, seq, texts))
+    texts = base.texts(part)
+    return laid_over(texts, folded(base, seq, texts, part))
 
 
 def state_at(run_id: int, seq: int) -> State:
@@ -156,7 +158,7 @@ def state_of(texts: Mapping[str, bytes]) -> State:
 
 
 def folded(
-    base: Base, seq: int, texts: Mapping[str, bytes], only: set[str] | None = None
+    base: Base, seq: int, texts: Mapping[str, bytes], only: Container[str] | None = None
 ) -> dict[str, Attributes | None]:
     """The entities that changed between *base* and event *seq*, as they are then; None for gone.
 
@@ -207,8 +209,11 @@ def index_of(run_id: int, level: str) -> Index:
     return cast("Index", orjson.loads(_stored(run_id, [level])[level]))
 
 
-def _chunks_of(run_id: int, level: str) -> Iterator[Texts]:
-    digests = [each for chunks in _index(run_id, level).values() for each in chunks if each]
+def _chunks_of(run_id: int, level: str, kinds: Container[str] | None = None) -> Iterator[Texts]:
+    """The chunks of a level, or of some *kinds* in it."""
+    index = _index(run_id, level)
+    found = (chunks for kind, chunks in index.items() if kinds is None or kind in kinds)
+    digests = [each for chunks in found for each in chunks if each]
     for start in range(0, len(digests), _AT_ONCE):
         part = digests[start : start + _AT_ONCE]
         found = _chunks(run_id, part)

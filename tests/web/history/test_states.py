@@ -15,7 +15,7 @@ from kscope.runs.drive import runner
 from kscope.runs.drive.checkpoints import engine_bytes
 from kscope.runs.drive.replay import engine_at_seq
 from kscope.runs.history import differences, states
-from kscope.runs.history.chunks import text_of
+from kscope.runs.history.chunks import Part, text_of
 from kscope.runs.history.differences import patch_between
 from kscope.runs.history.keyframes import chunks_forget
 from kscope.runs.models import Checkpoint, Keyframe, Run, ViewChunk
@@ -65,6 +65,43 @@ def test_a_patch_leads_to_any_other_state(
         assert state == known[target], (origin, target)
         same = {each for each in patch if known[origin].get(each) == known[target].get(each)}
         assert not same
+
+
+@pytest.mark.parametrize(
+    ("near", "few"), [(0, 0), (0, 1_000), (1_000, 0)], ids=["by levels", "whole", "by events"]
+)
+def test_a_part_is_as_in_the_whole(
+    churned: Run, monkeypatch: pytest.MonkeyPatch, near: int, few: int
+) -> None:
+    monkeypatch.setattr(differences, "NEAR", near)
+    monkeypatch.setattr(differences, "FEW", few)
+    known, chance = folded(churned), random.Random(4)
+    pods = sorted({each for state in known for each in state if each.startswith("pod/")})
+    for names in (["node"], [pods[0], pods[-1]], ["queue", "node", pods[1]], ["pod/none/x"]):
+        part = Part.of(names)
+        for origin, target in [chance.choices(range(len(known)), k=2) for _ in range(20)]:
+            before, after = (
+                {
+                    each: shown
+                    for each, shown in known[seq].items()
+                    if each in names or each.partition("/")[0] in names
+                }
+                for seq in (origin, target)
+            )
+            assert states.texts_at(churned.pk, target, part) == {
+                each: text_of(shown) for each, shown in after.items()
+            }
+            fold(before, plain(patch_between(churned.pk, origin, target, part)))
+            assert before == after
+
+
+def test_chunks_of_other_kinds_are_not_read(churned: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "_kept", states._Kept())
+    seq = keyframes_of(churned)[0].seq
+    states.texts_at(churned.pk, seq, Part.of(["node"]))
+    few = states._kept._bytes
+    states.texts_at(churned.pk, seq)
+    assert 0 < few < states._kept._bytes
 
 
 def test_a_later_keyframe_writes_what_changed(churned: Run) -> None:
@@ -150,6 +187,16 @@ def test_rest_answers_one_patch_between_two_events(client: Client, churned: Run)
         assert (answer["origin"], answer["seq"], answer["at"]) == (origin, to, whole["at"])
         assert answer["events"] == whole["events"]
     assert client.get(f"{path}?from=7&to=7").json()["changes"] == {}
+
+
+def test_rest_answers_what_a_page_shows(client: Client, churned: Run) -> None:
+    path, known = f"/api/v1/runs/{churned.pk}/state/", folded(churned)
+    to, pod = churned.head_seq, next(each for each in known[-1] if each.startswith("pod/"))
+    wanted = {each: one for each, one in known[to].items() if each == pod or each[:5] == "node/"}
+    assert client.get(f"{path}?seq={to}&only=node,{pod}").json()["state"] == wanted
+    state = {each: one for each, one in known[10].items() if each == pod or each[:5] == "node/"}
+    fold(state, client.get(f"{path}?from=10&to={to}&only=node,{pod}").json()["changes"])
+    assert state == wanted
 
 
 def test_rest_refuses_events_that_are_not_there(client: Client, churned: Run) -> None:

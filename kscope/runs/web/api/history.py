@@ -20,6 +20,7 @@ from kscope.runs.access import found_run, may_see_values
 from kscope.runs.aside import Question
 from kscope.runs.capacity import requests_at_once
 from kscope.runs.errors import ApplicationError
+from kscope.runs.history.chunks import Part
 from kscope.runs.stream.counters import run_counters
 from kscope.runs.stream.export import CONTENT_TYPES, event_json, event_lines, event_query
 from kscope.runs.web.answers import EngineAnswer, EngineView, saved_as
@@ -49,6 +50,9 @@ class RunState(RestView):
                         "only what differs from the state after this event, before or after the other"
                     ),
                     "to": whole("the same as seq"),
+                    "only": words(
+                        "kinds and ids of the entities wanted, separated by commas; default: all"
+                    ),
                 },
             ),
             IF_NONE_MATCH,
@@ -71,10 +75,12 @@ class RunState(RestView):
             "at": selectors.run_time_of(run, seq),
             "events": selectors.run_newest_events(run, seq=seq),
         }
+        only = _names(self.asked["only"])
+        part = Part.of(only) if only else None
         if origin is None:
-            found = {"state": selectors.run_state_text(run, seq=seq)}
+            found = {"state": selectors.run_state_text(run, seq=seq, part=part)}
         else:
-            patch = selectors.run_state_patch(run, origin=origin, seq=seq)
+            patch = selectors.run_state_patch(run, origin=origin, seq=seq, part=part)
             found = {"origin": origin, "changes": patch}
         return HttpResponse(orjson.dumps({**place, **found}), content_type=CONTENT_TYPES["json"])
 

@@ -1,0 +1,269 @@
+"""A large cluster that stands: its first state and first board, and then it plays, seeks and is asked.
+
+5,000 nodes with 150,000 pods that run (`--full`: 65,000 and 500,000), and one pod that fits nowhere.
+Then pods are deleted from one node after the other, and others come. CPU is that of all processes
+which take part, PostgreSQL's too; memory is the most that a process took (`VmHWM`). Baseline of the
+first state: a cluster of a few objects, so that what a process needs to start is not counted.
+"""
+
+import asyncio
+import gc
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bench.pages.board import WATCH, open_run
+from bench.pages.browser import CATEGORIES, find_browser, main_thread_of, opened
+from bench.pages.history import Answer, Reader
+from bench.servers import Servers, servers, store_run
+from bench.shapes import node, pod
+from bench.size import is_least, usual
+from bench.table import Row, median, percentile
+from engine.input.budget import Budget
+from engine.input.scenario import Scenario, Step
+from engine.kernel.units import MILLISECOND, SECOND
+
+NODES, PODS = usual(5_000, least=20), usual(150_000, least=60)
+FULL_NODES, FULL_PODS = 65_000, 500_000
+_STEPS = usual(1_000, least=10)
+_SEEKS = usual(10, least=2)
+_MIB = 1_048_576
+_MOST_MEMORY = 12_288 * _MIB
+STUCK = "too-large"
+
+
+def bench(full: bool = False) -> list[Row]:
+    """All figures."""
+    nodes, pods = (FULL_NODES, FULL_PODS) if full else (NODES, PODS)
+    with servers() as stack:
+        few = _first_state(stack, _stored(3, 3))
+        run = _stored(nodes, pods)
+        gc.collect()
+        many = _first_state(stack, run)
+        port, pid = stack.start_another_web()
+        reader = Reader(port, pid, run.pk)
+        rows = [*_first_rows(few, many, nodes + pods), *_board_rows(port, pid, run, reader)]
+        played, first, head = _played(stack, run), many.seq, 0
+        run.refresh_from_db()
+        head = run.head_seq
+        return [
+            *rows,
+            _play_row(played, head - first, run),
+            *_seek_rows(reader, first, head),
+            _why_row(reader),
+        ]
+
+
+def _stored(nodes: int, pods: int) -> Any:
+    """A run of such a cluster, with a budget of memory that it does not use up."""
+    hosts = [node(index) for index in range(nodes)]
+    names = [each["metadata"]["name"] for each in hosts]
+    ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    objects = [
+        {**pod(f"web-{index}", cpu="100m", node=names[index % nodes]), "status": ready}
+        for index in range(pods)
+    ]
+    steps: list[Step] = []
+    for index in range(_STEPS):
+        at = SECOND + index * 20 * MILLISECOND
+        steps.append(Step(at=at, verb="create", manifest=pod(f"new-{index}")))
+        gone = f"node/{names[index % nodes]}"
+        steps.append(Step(at=at, verb="delete_pods", object=gone, grace_seconds=1))
+    scenario = Scenario(
+        name="large",
+        title="large",
+        objects=(*hosts, *objects, pod(STUCK, cpu="1000")),
+        steps=tuple(steps),
+        until=steps[-1].at + 5 * SECOND,
+    )
+    run = store_run(scenario)
+    budget = Budget.of({"objects": scenario.objects})
+    run.budget_objects, run.budget_memory = budget.objects, _MOST_MEMORY
+    run.save(update_fields=["budget_objects", "budget_memory"])
+    return run
+
+
+class Worked:
+    """What the worker of a run and the database took, from now on."""
+
+    def __init__(self, stack: Servers, worker: Any = None) -> None:
+        self._postgres = psutil.Process(stack.children[0].pid)
+        self._worker = psutil.Process(worker.pid) if worker else None
+        self._before = self._cpu()
+        self._began = time.perf_counter()
+        self.cpu = self.database = self.wall = 0.0
+        self.mib = self.seq = 0
+
+    def end(self) -> None:
+        """It is done: note down the seconds of CPU and of the clock, and the memory."""
+        now = self._cpu()
+        self.cpu, self.database = (after - at for after, at in zip(now, self._before, strict=True))
+        self.wall = time.perf_counter() - self._began
+        self.mib = _peak_mib(self._worker.pid) if self._worker else 0
+
+    def _cpu(self) -> tuple[float, float]:
+        return _tree_cpu(self._worker) if self._worker else 0.0, _tree_cpu(self._postgres)
+
+
+def _tree_cpu(process: psutil.Process) -> float:
+    """Seconds of a process and of all that it started, those that have ended among them."""
+    total = 0.0
+    for each in (process, *process.children(recursive=True)):
+        times = each.cpu_times()
+        total += times.user + times.system
+    ended = process.cpu_times()
+    return total + ended.children_user + ended.children_system
+
+
+def _peak_mib(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text().splitlines()
+    found = next(line for line in status if line.startswith("VmHWM"))
+    return int(found.split()[1]) // 1_024
+
+
+def _first_state(stack: Servers, run: Any) -> Worked:
+    worker = stack.start_python("worker", "-m", "bench.drive", str(run.pk), "--again")
+    worked = Worked(stack, worker)
+    while not run.is_started:
+        assert worker.exit_code() is None, "the worker has ended"
+        assert not run.error, run.error
+        time.sleep(0.2)
+        run.refresh_from_db()
+    worked.end()
+    worked.seq = run.head_seq
+    worker.stop()
+    return worked
+
+
+def _first_rows(few: Worked, many: Worked, objects: int) -> list[Row]:
+    return [
+        Row(
+            name=f"first state of {objects:,} objects",
+            figure=many.cpu - few.cpu,
+            unit="s of CPU",
+            baseline=few.cpu,
+            against="a few objects, and the process's start",
+            aim=8 if objects == NODES + PODS and not is_least() else None,
+            at_least=False,
+            note=f"{many.wall:.0f} s by the clock; PostgreSQL {many.database:.1f} s of CPU besides",
+        ),
+        Row(
+            name="memory of the worker",
+            figure=many.mib,
+            unit="MiB",
+            baseline=few.mib,
+            against="a few objects",
+        ),
+    ]
+
+
+def _board_rows(port: int, pid: int, run: Any, reader: Reader) -> list[Row]:
+    before = reader.cpu()
+    took, size, sent = asyncio.run(open_run(f"127.0.0.1:{port}", run.pk))
+    rows = [
+        Row(
+            name="page and snapshot",
+            figure=reader.cpu() - before,
+            unit="s of CPU",
+            baseline=took,
+            against="by the clock",
+            note=f"{size / 1e6:.0f} MB, {sent / 1e6:.1f} MB as sent; "
+            f"the web process took {_peak_mib(pid):,} MiB",
+        )
+    ]
+    path = find_browser()
+    return [*rows, *_drawn(port, run, path)] if path else rows
+
+
+def _drawn(port: int, run: Any, path: str) -> list[Row]:
+    with opened(path) as browser:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.add_init_script(WATCH)
+        browser.start_tracing(page=page, categories=list(CATEGORIES))
+        page.goto(f"http://127.0.0.1:{port}/runs/{run.pk}/")
+        page.wait_for_function("() => seen.drawn", timeout=600_000)
+        drawn = page.evaluate("seen.drawn")
+        thread = main_thread_of(browser.stop_tracing())
+        client = page.context.new_cdp_session(page)
+        heap = client.send("Runtime.getHeapUsage")["usedSize"]
+    longest = max(thread.tasks, key=lambda task: task.cpu)
+    return [
+        Row(
+            name="Chromium: main thread until the first board",
+            figure=sum(task.cpu for task in thread.tasks) / 1_000,
+            unit="s of CPU",
+            baseline=drawn / 1_000,
+            against="by the clock",
+            note=f"the heap has {heap / 1e6:.0f} MB",
+        ),
+        Row(
+            name="Chromium: longest task until then",
+            figure=longest.cpu,
+            unit="ms of CPU",
+            note=f"it was {longest.does}",
+        ),
+    ]
+
+
+def _played(stack: Servers, run: Any) -> Worked:
+    run.status = run.Status.PLAYING
+    run.save(update_fields=["status"])
+    worker = stack.start_python("worker", "-m", "bench.drive", str(run.pk))
+    worked = Worked(stack, worker)
+    while worker.exit_code() is None and run.status == run.Status.PLAYING:
+        time.sleep(0.1)
+        worked.end()
+        run.refresh_from_db()
+    assert run.status == run.Status.FINISHED, (run.status, run.error, run.stop_reason)
+    worker.stop()
+    return worked
+
+
+def _play_row(played: Worked, events: int, run: Any) -> Row:
+    return Row(
+        name=f"{events:,} events, from the engine made again to the end",
+        figure=played.cpu,
+        unit="s of CPU",
+        baseline=played.database,
+        against="PostgreSQL's",
+        note=f"the worker took {played.mib:,} MiB, the run {run.memory_used // _MIB:,}",
+    )
+
+
+def _seek_rows(reader: Reader, first: int, head: int) -> list[Row]:
+    chance = random.Random(1)
+    places = [chance.randrange(first, head) for _ in range(_SEEKS)]
+    far = [
+        reader.get(f"state/?from={before}&to={seq}")
+        for before, seq in zip([head, *places], places, strict=False)
+    ]
+    shown = [reader.get(f"state/?seq={seq}&only=node,pod/default/{STUCK}") for seq in places]
+    return [_seek_row("seek", far), _seek_row("seek, one pod and the nodes, whole", shown)]
+
+
+def _seek_row(name: str, found: list[Answer]) -> Row:
+    size = median(each.size for each in found) / 1_000
+    return Row(
+        name=f"{name}, p95",
+        figure=percentile([each.cpu for each in found], 95),
+        unit="ms of CPU",
+        baseline=median(each.cpu for each in found),
+        against="the median",
+        note=f"{size:,.1f} kB at the median",
+    )
+
+
+def _why_row(reader: Reader) -> Row:
+    answers = [reader.get(f"pods/default/{STUCK}/why/") for _ in range(2)]
+    first, again = (each.cpu / 1_000 for each in answers)
+    return Row(
+        name="why at the end, first",
+        figure=first,
+        unit="s of CPU",
+        baseline=again,
+        against="once more",
+        note=f"{answers[0].wall / 1_000:.1f} s by the clock",
+    )
