@@ -26,8 +26,8 @@ class Answers:
     """Runs that stand still at an instant until they are moved to the next one."""
 
     def __init__(self, origin: str) -> None:
+        """kscope is served at *origin*."""
         self._origin = origin
-        registry.enqueue = Drivers().enqueue
 
     def create(self, files: Sequence[tuple[str, str]], options: dict[str, Any]) -> dict[str, Any]:
         """A run of the files at its first instant. Raises ApplicationError for their problems."""
@@ -95,5 +95,6 @@ class Answers:
 def answers(origin: str) -> dict[str, Callable[..., dict[str, Any]]]:
     """What may be asked, by name; kscope is served at *origin*."""
     found = Answers(origin)
+    registry.enqueue = Drivers().enqueue
     asked = (found.create, found.look, found.move, found.play, found.pause, found.delete)
     return {one.__name__: one for one in asked}

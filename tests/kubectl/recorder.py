@@ -3,10 +3,11 @@
 import http.client
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import yaml
@@ -16,8 +17,10 @@ from tests.kube.transcripts.exchanges import WATCH, Exchange, text_of
 from tests.kube.transcripts.shapes import names_in, shape_of
 from tests.waiting import HANG_SECONDS
 
-_KEPT = ("Accept", "Content-Type")
-_ROOT = re.compile(r"^/k8s/runs/\d+")
+KEPT = ("Accept", "Content-Type")
+ROOT = re.compile(r"^/k8s/runs/\d+")
+# In the path of a request for whose answer others do not wait: it goes on.
+STREAMED = re.compile(rf"{WATCH.pattern}|[?&](?:watch=1|follow=true)")
 # Between two seconds of the cluster.
 _PAUSE_SECONDS = 0.01
 _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length"}
@@ -29,10 +32,10 @@ class Recorder:
     def __init__(self, cluster: Cluster, server: str) -> None:
         self.exchanges: list[Exchange] = []
         self.command = ""
-        self._cluster = cluster
+        self.cluster = cluster
         self._host = urlsplit(server).netloc
         # Held while a request is answered, or time goes on.
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
 
     @contextmanager
     def playing(self) -> Iterator[None]:
@@ -41,8 +44,8 @@ class Recorder:
 
         def go_on() -> None:
             while not is_over.wait(_PAUSE_SECONDS):
-                with self._lock:
-                    self._cluster.advance(1)
+                with self.lock:
+                    self.cluster.advance(1)
 
         clock = threading.Thread(target=go_on)
         clock.start()
@@ -68,13 +71,17 @@ class Recorder:
         # A compressed answer could not be looked at.
         headers = {k: v for k, v in handler.headers.items() if k != "Accept-Encoding"}
         upstream = http.client.HTTPConnection(self._host, timeout=HANG_SECONDS)
-        pieces: list[bytes] = []
-        with self._lock:
-            at = self._cluster.now
+        with self.lock:
+            at = self.cluster.now
             upstream.request(handler.command, handler.path, content, headers)
             answer = upstream.getresponse()
-            if not WATCH.search(handler.path):
-                pieces.append(answer.read())
+            note = self.begin(handler, content, answer, at)
+            told = b""
+            if answer.status == 200 and STREAMED.search(handler.path):
+                note.stream()
+            else:
+                told = answer.read()
+                note.answer(told)
         handler.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in _HOP:
@@ -82,9 +89,9 @@ class Recorder:
         handler.send_header("Connection", "close")
         handler.end_headers()
         try:
-            handler.wfile.write(b"".join(pieces))
+            handler.wfile.write(told)
             while piece := answer.read1(65536):
-                pieces.append(piece)
+                note.add(piece)
                 handler.wfile.write(piece)
                 handler.wfile.flush()
         except (OSError, http.client.IncompleteRead):
@@ -92,37 +99,66 @@ class Recorder:
         finally:
             upstream.close()
             if "Upgrade" not in handler.headers:  # the header goes no further than to this proxy
-                self._note(handler, content, answer, b"".join(pieces), at)
+                note.end()
 
-    def _note(
+    def begin(
         self,
         handler: BaseHTTPRequestHandler,
         content: bytes,
         answer: http.client.HTTPResponse,
-        told: bytes,
         at: float,
-    ) -> None:
-        content_type = answer.headers.get("Content-Type") or ""
-        self.exchanges.append(
-            Exchange(
-                command=self.command,
-                at=at,
-                method=handler.command,
-                path=_ROOT.sub("", handler.path),
-                headers={k: handler.headers[k] for k in _KEPT if k in handler.headers},
-                body=text_of(content),
-                status=answer.status,
-                content_type=content_type,
-                shape=shape_of(told, content_type),
-                names=names_in(told, content_type),
+    ) -> "Note":
+        """What keeps the answer to a request."""
+
+        def keep(told: bytes) -> None:
+            content_type = answer.headers.get("Content-Type") or ""
+            self.exchanges.append(
+                Exchange(
+                    command=self.command,
+                    at=at,
+                    method=handler.command,
+                    path=ROOT.sub("", handler.path),
+                    headers={k: handler.headers[k] for k in KEPT if k in handler.headers},
+                    body=text_of(content),
+                    status=answer.status,
+                    content_type=content_type,
+                    shape=shape_of(told, content_type),
+                    names=names_in(told, content_type),
+                )
             )
-        )
+
+        return Note(keep)
+
+
+class Note:
+    """One answer, as it comes; *keep* gets all of it once it is over."""
+
+    def __init__(self, keep: Callable[[bytes], None]) -> None:
+        self._keep = keep
+        self._pieces: list[bytes] = []
+
+    def stream(self) -> None:
+        """It comes piece by piece, while other requests are answered."""
+
+    def answer(self, told: bytes) -> None:
+        """It came at once, and nobody else has asked since."""
+        self.add(told)
+
+    def add(self, piece: bytes) -> None:
+        """The next piece."""
+        self._pieces.append(piece)
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self._keep(b"".join(self._pieces))
+
+
+R = TypeVar("R", bound="Recorder")
 
 
 @contextmanager
-def recording(cluster: Cluster, server: str) -> Iterator[tuple[Recorder, str]]:
-    """A recorder in front of the run at *server*, and the address of its proxy."""
-    recorder = Recorder(cluster, server)
+def recording(recorder: R) -> Iterator[tuple[R, str]]:
+    """A recorder, and the address of its proxy."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -77,7 +77,9 @@ def test_commands_do_what_they_say(
         recorder: Recorder | None = None
         origin = ""
         if os.environ.get("KSCOPE_TRANSCRIPTS"):
-            recorder, origin = stack.enter_context(recording(cluster, server_of(kubeconfig)))
+            recorder, origin = stack.enter_context(
+                recording(Recorder(cluster, server_of(kubeconfig)))
+            )
             transcripts[kubectl.version, story] = recorder.exchanges
             kubeconfig = recorder.through(kubeconfig, origin)
         if story == "past":

@@ -128,7 +128,7 @@ class Kube:
             yield events(lines)
 
     @asynccontextmanager
-    async def reading(self, path: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def reading(self, path: str, **headers: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """The lines of an answer, as they come."""
         lines: asyncio.Queue[bytes | None] = asyncio.Queue()
         left = asyncio.Event()
@@ -142,7 +142,7 @@ class Kube:
                 yield line
 
         served = asyncio.create_task(
-            self._application(self._scope("GET", path, {}), _receive(b"", left), send)
+            self._application(self._scope("GET", path, headers), _receive(b"", left), send)
         )
         served.add_done_callback(lambda _: lines.put_nowait(None))
         try:

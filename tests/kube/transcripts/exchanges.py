@@ -39,8 +39,13 @@ class Exchange:
     @property
     def content(self) -> bytes:
         """The body as it was sent."""
-        text = self.body.removeprefix("base64:")
-        return text.encode() if text == self.body else base64.b64decode(text)
+        return content_of(self.body)
+
+
+def content_of(body: str) -> bytes:
+    """What `text_of` made a text of."""
+    text = body.removeprefix("base64:")
+    return text.encode() if text == body else base64.b64decode(text)
 
 
 def text_of(content: bytes) -> str:

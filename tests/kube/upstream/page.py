@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.kube.upstream.reasons import UNKNOWN, reason_for
+from tests.kube.upstream.golden.steps import ARCHIVE, goldens_kept
+from tests.kube.upstream.reasons import UNKNOWN, reason_for, unheld_reason
 from tests.kube.upstream.suite import Spec
 
 PAGE = Path(__file__).parents[3] / "docs/conformance-e2e.md"
@@ -24,6 +25,10 @@ no precondition was switched off.
 "{scripted}": the scenario says what programs in its containers do
 ([what containers do](scenario-format.md#what-containers-do),
 `tests/kube/upstream/containers.yaml`), for no process runs in a container of a run.
+
+**Without the suite**, what {held} of the specs that pass said to a run, and what it answered, is kept
+in `tests/kube/upstream/golden` ({size} kB): the tests there send it to a run again, and compare each
+answer. The same command with the option to record keeps it anew.
 """
 _ROW = re.compile(r"^\| (?P<name>.+?) \| `(?P<file>[^`]+)` \| (?P<told>[^|]+) \|$", re.MULTILINE)
 
@@ -49,9 +54,22 @@ def is_unexplained(told: str) -> bool:
     return not is_passed(told) and told.endswith(UNKNOWN)
 
 
+def unheld(told: Mapping[str, str]) -> list[str]:
+    """The names of specs that pass by what is *told* of them, and of which nothing is kept."""
+    return [name for name, one in told.items() if is_passed(one) and name not in goldens_kept()]
+
+
+def unheld_told(told: Mapping[str, str]) -> list[str]:
+    """A list of those with the reasons."""
+    lines = [f"- {name}: {unheld_reason(name)}" for name in unheld(told)]
+    return ["Of these nothing is kept:\n", *lines, ""] if lines else []
+
+
 def write(results: Mapping[Spec, str], version: str) -> None:
     """Write what came of the specs, by PASSES, SCRIPTED or FAILS."""
-    lines = [HEAD.format(version=version, scripted=SCRIPTED)]
+    held, size = len(goldens_kept()), round(ARCHIVE.stat().st_size / 1000)
+    lines = [HEAD.format(version=version, scripted=SCRIPTED, held=held, size=size)]
+    lines += unheld_told({shown(spec): told for spec, told in results.items()})
     sigs = sorted({spec.sig for spec in results})
     lines.append(_row("sig", "specs", PASSES, SCRIPTED, FAILS))
     lines.append(_row(*["---"] * 5))

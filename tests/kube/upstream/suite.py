@@ -23,6 +23,8 @@ _FLAGS = (
     "--ginkgo.focus= {name}$",
     "--ginkgo.json-report={report}",
 )
+# Of a recording, bodies can be read; the suite otherwise writes most of them as protobuf.
+JSON_BODIES = "--kube-api-content-type=application/json"
 # After its own time limit and the time in which it cleans up, a process that still runs hangs.
 _GRACE_SECONDS = 60
 _SPECIAL = re.compile(r"([\\.+*?()|\[\]{}^$])")
@@ -44,6 +46,11 @@ class Spec:
     def title(self) -> str:
         """Its name without the sig and the marks."""
         return re.sub(r"\s*\[[^\]]*\]", "", self.name).strip()
+
+    @property
+    def file_name(self) -> str:
+        """What files about it are called, without their ends."""
+        return re.sub(r"\W+", "-", self.title)[:100]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +75,12 @@ class Suite:
         specs = (Spec(" ".join(one["codename"].split()), one["file"]) for one in listed)
         return sorted(one for one in specs if one.sig in sigs)
 
-    def run(self, spec: Spec, kubeconfig: str, seconds: int) -> Outcome:
+    def run(self, spec: Spec, kubeconfig: str, seconds: int, *more: str) -> Outcome:
         """What comes of *spec* within so many seconds; nothing else may run on the cluster."""
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
             given = {"seconds": seconds, "name": _SPECIAL.sub(r"\\\1", spec.name), "report": report}
-            flags = [flag.format(**given) for flag in _FLAGS]
+            flags = [flag.format(**given) for flag in (*_FLAGS, *more)]
             try:
                 done = subprocess.run(
                     [self.path, f"--kubeconfig={kubeconfig}", *flags],
@@ -88,8 +95,7 @@ class Suite:
             except subprocess.TimeoutExpired:
                 return Outcome(False, seconds + _GRACE_SECONDS, "the process did not end")
             if kept := os.environ.get("KSCOPE_E2E_LOGS"):
-                name = re.sub(r"\W+", "-", spec.title)[:100]
-                (Path(kept) / f"{name}.txt").write_text(done.stdout)
+                (Path(kept) / f"{spec.file_name}.txt").write_text(done.stdout)
             if not report.exists():
                 return Outcome(False, 0, done.stdout.strip().rpartition("\n")[2])
             return _outcome(spec, json.loads(report.read_text()))

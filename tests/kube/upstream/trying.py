@@ -4,25 +4,47 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kube.clusters import cluster
 from tests.kube.upstream.page import FAILS, PASSES, SCRIPTED
-from tests.kube.upstream.suite import Outcome, Spec, Suite
+from tests.kube.upstream.recorder import BEGINS_SECONDS, recording_to
+from tests.kube.upstream.suite import JSON_BODIES, Outcome, Spec, Suite
 
 LEAST_SECONDS = 30
+# As a run that is recorded decides, one does on which the recording is played: nothing by chance.
+DECIDES: dict[str, Any] = {"seed": 1, "tie_break": "name"}
 _FOLDER = Path(__file__).parent
 _NODES = (_FOLDER / "cluster.yaml").read_text()
 _SCRIPT = (_FOLDER / "containers.yaml").read_text()
 
 
+def scenario(*, is_scripted: bool) -> str:
+    """What the run of a spec is made of; with *is_scripted* its containers have a script."""
+    return f"{_SCRIPT}\n---\n{_NODES}" if is_scripted else _NODES
+
+
 def tried(suite: Suite, spec: Spec, seconds: int, *, is_scripted: bool) -> Outcome:
     """What comes of *spec* on a run at 1x; with *is_scripted* one whose containers have a script."""
-    running = cluster(f"{_SCRIPT}\n---\n{_NODES}" if is_scripted else _NODES)
+    running = cluster(scenario(is_scripted=is_scripted))
     with running as kubeconfig:
-        # Furniture, and nodes that are ready.
-        running.advance(5)
+        running.advance(BEGINS_SECONDS)
         running.play(1)
         return suite.run(spec, kubeconfig, seconds)
+
+
+def recorded(suite: Suite, seconds: int, folder: Path, before: str, spec: Spec) -> Outcome:
+    """What comes of *spec*, of which the page says *before*; in *folder*, what was said if it passes."""
+    running = cluster(scenario(is_scripted=before == SCRIPTED), **DECIDES)
+    draft = folder / f"{spec.file_name}.draft"
+    with running as kubeconfig:
+        running.advance(BEGINS_SECONDS)
+        running.play(1)
+        with recording_to(draft, running, Path(kubeconfig)) as through:
+            outcome = suite.run(spec, str(through), seconds, JSON_BODIES)
+    if outcome.passed:
+        draft.rename(draft.with_suffix(".jsonl"))
+    return outcome
 
 
 def told_of(suite: Suite, seconds: int, before: str, spec: Spec) -> tuple[str, Outcome]:
@@ -42,6 +64,22 @@ def told_of(suite: Suite, seconds: int, before: str, spec: Spec) -> tuple[str, O
         if tried(suite, spec, limit, is_scripted=False).passed:
             return PASSES, outcome
     return SCRIPTED, outcome
+
+
+def record_all(
+    suite: Suite,
+    specs: Sequence[Spec],
+    before: dict[Spec, str],
+    seconds: int,
+    workers: int,
+    folder: Path,
+) -> Iterator[tuple[Spec, Outcome]]:
+    """Record those that pass in so many processes; in the order in which they end."""
+    with ProcessPoolExecutor(workers) as pool:
+        record = partial(recorded, suite, seconds, folder)
+        going = {pool.submit(record, before.get(one, ""), one): one for one in specs}
+        for done in as_completed(going):
+            yield going[done], done.result()
 
 
 def try_all(

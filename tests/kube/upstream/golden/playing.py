@@ -1,0 +1,153 @@
+"""Plays what was said in a spec on a run of the same cluster, and finds what is answered otherwise.
+
+The time of the run stands still unless it is moved: to the second of each step, and on from there
+while a read, or the next line of a watch, is not yet what was recorded. No step waits for the clock
+of the wall, but for lines that are on their way.
+
+What is compared: the status of each answer; its document, word for word but for what differs in each
+run (uids, versions, names that a server makes, addresses, times), which is compared by whether it is
+the same wherever it is said. Of objects with names that a server makes, the order in a list is that
+of these names, and not compared. Of a watch the lines that were recorded come in their order; others
+may come between them, for it depends on the clock which changes of controllers a watch tells together.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+
+from tests.kube.server.client import Kube
+from tests.kube.upstream.golden.matching import Differs, Names, match, substituted
+from tests.kube.upstream.golden.steps import ACCEPTS, JSON, Step, shortened
+
+Move = Callable[[float], Awaitable[None]]
+# Time is moved on by so many seconds, one after the other, until an answer is what was recorded.
+_PAUSES = (0.1, 0.2, 0.3, 0.5, 1, 1, 2, 3, 5, 10, 10)
+# A change that is too small to be waited for.
+_SOON_SECONDS = 0.4
+# So long a line may be on its way.
+_LINE_SECONDS = 1.5
+# Fields belong to it.
+AGENT = "e2e.test"
+_AT = re.compile(r"<at (-?[\d.]+) (\d+)>")
+
+
+class Player:
+    """Plays one spec: *move* brings the run to a second of its time."""
+
+    def __init__(self, kube: Kube, move: Move, at: float) -> None:
+        self._kube = kube
+        self._move = move
+        self._at = at
+        self._names: Names = {}
+        self._began: datetime | None = None
+        self._streams: dict[int, AsyncIterator[bytes]] = {}
+        # Lines that no step was about, and the next line of each.
+        self._come: dict[int, list[Any]] = {}
+        self._coming: dict[int, asyncio.Task[bytes]] = {}
+
+    async def play(self, steps: Sequence[Step]) -> list[str]:
+        """What was answered otherwise than it was recorded; the first few such steps."""
+        wrong: list[str] = []
+        async with AsyncExitStack() as stack:
+            stack.callback(self._leave)
+            for number, step in enumerate(steps):
+                if step.at > self._at + (0 if step.changes else _SOON_SECONDS):
+                    await self._go_to(step.at)
+                try:
+                    await self._until_matched(step, stack)
+                except Differs as difference:
+                    what = f"{step.method} {step.path}" if step.method else f"line of {step.stream}"
+                    wrong.append(f"step {number} at {step.at}: {what}: {difference}")
+                    # What follows in a watch is no better than the line before it.
+                    if step.is_line or len(wrong) > 3:
+                        break
+        return wrong
+
+    async def _go_to(self, at: float) -> None:
+        await self._move(at)
+        self._at = at
+
+    async def _until_matched(self, step: Step, stack: AsyncExitStack) -> None:
+        for pause in (*_PAUSES, None):
+            try:
+                if step.is_line:
+                    await self._line(step)
+                else:
+                    await self._ask(step, stack)
+            except Differs:
+                if pause is None or step.changes:
+                    raise
+                await self._go_to(self._at + pause)
+            else:
+                return
+
+    async def _ask(self, step: Step, stack: AsyncExitStack) -> None:
+        path = substituted(step.path, self._names)
+        headers = {"content-type": JSON, "accept": ACCEPTS, "user-agent": AGENT}
+        headers |= {name.lower(): value for name, value in step.headers.items()}
+        if step.stream:
+            reading = self._kube.reading(path, accept=headers["accept"])
+            self._streams[step.stream] = await stack.enter_async_context(reading)
+            return
+        content_type = headers.pop("content-type")
+        body = _AT.sub(self._instant, substituted(step.body, self._names)).encode()
+        answer = await self._kube.ask(step.method, path, body, content_type=content_type, **headers)
+        found = shortened(step.method, step.path, _document(answer.body))
+        if answer.status != step.status:
+            raise Differs("status", step.status, f"{answer.status} {found!r}")
+        self._names = (
+            match(step.answer, found, self._names) if step.answer is not None else self._names
+        )
+        if self._began is None and step.method == "POST":
+            made = found["metadata"]["creationTimestamp"]
+            self._began = datetime.fromisoformat(made) - timedelta(seconds=int(self._at))
+
+    async def _line(self, step: Step) -> None:
+        """Find the line among those that have come; what else comes may be meant by a later step."""
+        come = self._come.setdefault(step.stream, [])
+        while True:
+            for line in come:
+                try:
+                    self._names = match(step.answer, line, self._names)
+                except Differs as difference:
+                    last = difference
+                else:
+                    come.remove(line)
+                    return
+            coming = self._coming.get(step.stream)
+            if coming is None:
+                coming = asyncio.ensure_future(_next(self._streams[step.stream]))
+                self._coming[step.stream] = coming
+            await asyncio.wait({coming}, timeout=_LINE_SECONDS)
+            if not coming.done() or not coming.result():
+                raise last if come else Differs("", step.answer, "no line")
+            come.append(_document(coming.result()))
+            del self._coming[step.stream]
+
+    def _leave(self) -> None:
+        for one in self._coming.values():
+            one.cancel()
+
+    def _instant(self, found: re.Match[str]) -> str:
+        assert self._began is not None
+        then = self._began + timedelta(seconds=float(found[1]))
+        whole, part = then.strftime("%Y-%m-%dT%H:%M:%S"), f".{then.microsecond:06}"
+        size = int(found[2]) - len(whole) - 1
+        return f"{whole}{part[:size] if size else ''}Z"
+
+
+async def _next(lines: AsyncIterator[bytes]) -> bytes:
+    """The next line; none once the answer is over."""
+    return await anext(lines, b"")
+
+
+def _document(content: bytes) -> Any:
+    try:
+        return orjson.loads(content)
+    except ValueError:
+        return content.decode(errors="replace")
