@@ -361,7 +361,8 @@ class Cluster:
         self.loop.cause = 0
         self._extend()
         reason = self._execute(command)
-        told = reason or "; ".join(self._known_fields.notes)
+        left_out = "; ".join(self._known_fields.notes)
+        told = reason or "\n".join(filter(None, (left_out, *self._executor.warnings)))
         return Outcome(not reason, told, min(first, self.recorder.seq))
 
     def _execute(self, command: Command) -> str:

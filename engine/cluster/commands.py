@@ -164,7 +164,8 @@ class Command:
 class Outcome:
     """What became of a command: applied with its first event's seq, or refused and why.
 
-    An applied one has a reason, too, where fields of an object were left out.
+    An applied one has a reason, too, where fields of an object were left out; what admission policies
+    warn of follows on lines of its own.
     """
 
     applied: bool
@@ -211,6 +212,7 @@ class CommandExecutor:
         "_store",
         "_successors",
         "_watched",
+        "warnings",
     )
 
     def __init__(
@@ -234,6 +236,8 @@ class CommandExecutor:
         # By kind and key of an object that is being deleted: its replacement, and the author.
         self._successors: dict[tuple[str, str], tuple[ApiObject, str]] = {}
         self._watched: set[str] = set()
+        # What admission policies warn of, of the command that was carried out last.
+        self.warnings: list[str] = []
 
     def execute(self, command: Command, by: str = "command") -> str:
         """Do what *command* says; returns "" or the reason why the API server refuses it.
@@ -241,6 +245,7 @@ class CommandExecutor:
         A refusal is recorded, and so are fields that are left out.
         """
         self._fields.notes = []
+        self._admission.warnings = self.warnings = []
         try:
             self._check_preconditions(command)
             getattr(self, f"_{command.verb}")(command, by)
@@ -250,6 +255,8 @@ class CommandExecutor:
             target = command.object or "run"
             self._recorder.record("CommandRejected", target, "command", reason, data)
             return reason
+        finally:
+            self._admission.warnings = None
         self._fields.tell(command.manifest or command.object, by)
         return ""
 

@@ -96,6 +96,7 @@ class Admission:
         "_taints_new_nodes",
         "custom",
         "rules",
+        "warnings",
     )
 
     def __init__(
@@ -122,6 +123,8 @@ class Admission:
         self._labels_namespaces = labels_namespaces
         self._taints_new_nodes = taints_new_nodes
         self._is_open = False
+        # What admission policies say to the author of what is written now; None: nobody listens.
+        self.warnings: list[str] | None = None
 
     def open(self) -> None:
         """From now on, objects come as they do to a cluster that runs."""
@@ -195,10 +198,13 @@ class Admission:
     ) -> None:
         """Raises Denied where an admission policy does not allow *new* in the place of *old*.
 
-        Without *old* it is created, without *new* deleted.
+        Without *old* it is created, without *new* deleted. What policies only warn of is added to
+        `warnings`.
         """
         if self._policies.are_there:
-            self._policies.check(self._write_of(old, new, subresource))
+            told = [*self._policies.check(self._write_of(old, new, subresource))]
+            if self.warnings is not None:
+                self.warnings += told
 
     def _write_of(
         self, old: ApiObject | None, new: ApiObject | None, subresource: str = ""

@@ -5,8 +5,9 @@ Upstream: apiserver/pkg/admission/plugin/policy/validating/{dispatcher,validator
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from engine.api_server.policies.bound import DENY, BoundPolicies
 from engine.api_server.policies.evaluating import Evaluation, PolicyError
@@ -14,20 +15,25 @@ from engine.api_server.policies.writes import Write
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Manifest
 
+WARN: Final = "Warn"
+# What warnings begin with.
+WARNS: Final = "Validation failed for "
+_INVALID: Final = "Invalid"
+
 
 @dataclass(frozen=True, slots=True)
 class ValidatingPolicies(BoundPolicies):
-    """Those that allow a write or deny it."""
+    """Those that allow a write, warn of it or deny it."""
 
     KIND: ClassVar[str] = "ValidatingAdmissionPolicy"
     CALLED: ClassVar[str] = KIND
 
-    def check(self, write: Write) -> None:
-        """Raises Denied where a policy that is bound does not allow the write."""
+    def check(self, write: Write) -> Iterator[str]:
+        """What policies that are bound warn of. Raises Denied where one does not allow the write."""
         for policy, binding in self.matching(write):
-            self._apply(policy, binding, write)
+            yield from self._applied(policy, binding, write)
 
-    def _apply(self, policy: ApiObject, binding: ApiObject, write: Write) -> None:
+    def _applied(self, policy: ApiObject, binding: ApiObject, write: Write) -> Iterator[str]:
         is_ignored = policy.spec.get("failurePolicy") == "Ignore"
         try:
             found = list(self.parameters(policy, binding, write))
@@ -36,30 +42,33 @@ class ValidatingPolicies(BoundPolicies):
                 why = f"failed to configure binding: {error}"
                 raise self.denied(policy, binding, write, why) from None
             return
-        if DENY not in (binding.spec.get("validationActions") or ()):
+        actions: list[str] = binding.spec.get("validationActions") or []
+        if DENY not in actions and WARN not in actions:
             return
         for parameters in found:
-            try:
-                self._validate(policy, binding, write, parameters)
-            except PolicyError as error:
-                if not is_ignored:
-                    raise self.denied(policy, binding, write, str(error)) from None
+            for why, reason in self._failures(policy, write, parameters):
+                if DENY in actions:
+                    raise self.denied(policy, binding, write, why, reason)
+                named = f"{self.CALLED} '{policy.name}' with binding '{binding.name}'"
+                yield f"{WARNS}{named}: {why}"
 
-    def _validate(
-        self, policy: ApiObject, binding: ApiObject, write: Write, parameters: Manifest | None
-    ) -> None:
-        """Raises Denied, and PolicyError where an expression cannot be evaluated."""
+    def _failures(
+        self, policy: ApiObject, write: Write, parameters: Manifest | None
+    ) -> Iterator[tuple[str, str]]:
+        """What does not hold, or cannot be evaluated where that counts, with its reason."""
         is_ignored = policy.spec.get("failurePolicy") == "Ignore"
         evaluation = Evaluation(policy.spec, self.variables(write, parameters))
-        if not evaluation.is_wanted():
+        try:
+            if not evaluation.is_wanted():
+                return
+        except PolicyError as error:
+            if not is_ignored:
+                yield str(error), _INVALID
             return
         for rule in items(policy.spec, "validations"):
             try:
-                if evaluation.is_true(rule):
-                    continue
-            except PolicyError:
-                if is_ignored:
-                    continue
-                raise
-            reason = str(rule.get("reason") or "Invalid")
-            raise self.denied(policy, binding, write, evaluation.message(rule), reason)
+                if not evaluation.is_true(rule):
+                    yield evaluation.message(rule), str(rule.get("reason") or _INVALID)
+            except PolicyError as error:
+                if not is_ignored:
+                    yield str(error), _INVALID

@@ -1,7 +1,7 @@
-"""The functions that Kubernetes adds to CEL: quantities and semantic versions.
+"""The functions that Kubernetes adds to CEL: quantities, semantic versions and JSON pointers.
 
 In the CEL library they are texts with a prefix for the type; equal amounts have equal texts.
-Upstream: apiserver/pkg/cel/library/quantity.go, semverlib.go.
+Upstream: apiserver/pkg/cel/library/quantity.go, semverlib.go, jsonpatch.go.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from engine.objects.cel.rewriting import CHECKED
+from engine.objects.values.json_patch import escaped
 from engine.objects.values.quantity import QuantityError, parse
 
 _QUANTITY: Final = "quantity:"
@@ -146,6 +147,7 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "major": major,
     "minor": minor,
     "patch": patch,
+    "escapeKey": escaped,
 }
 
 

@@ -12,6 +12,8 @@ from engine.objects.values.cel_text import CLOSING, OPENING, ExpressionError, To
 
 _TYPES: Final = frozenset(("Object", "JSONPatch"))
 _OBJECT: Final = "object"
+# `jsonpatch.escapeKey(…)`, which is a function of a library of its own.
+_LIBRARY: Final = "jsonpatch"
 
 
 def with_plain_objects(expression: str) -> str:
@@ -27,6 +29,9 @@ def with_plain_objects(expression: str) -> str:
             parts.append(expression[copied : token.start])
             place, copied = begin, tokens[begin].start
             opened.append(_OBJECT)
+        elif _is_of_library(tokens, place):
+            parts.append(expression[copied : token.start])
+            place, copied = place + 1, tokens[place + 2].start
         elif token.text in OPENING:
             opened.append(token.text)
         elif token.text in CLOSING and opened:
@@ -38,6 +43,13 @@ def with_plain_objects(expression: str) -> str:
             copied = token.end
         place += 1
     return "".join((*parts, expression[copied:]))
+
+
+def _is_of_library(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a function of the library of JSON patches is called at *place*."""
+    called = [token.text for token in tokens[place : place + 3]]
+    is_part = place > 0 and tokens[place - 1].text == "."
+    return called[:2] == [_LIBRARY, "."] and called[2:] == ["escapeKey"] and not is_part
 
 
 def _begin_of_fields(tokens: Sequence[Token], place: int) -> int | None:

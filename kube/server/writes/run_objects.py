@@ -3,13 +3,14 @@
 import asyncio
 import uuid
 from base64 import b64decode, b64encode
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from engine.api_server.policies.validating import WARNS
 from engine.input.header.command_marks import with_command_marks
 from engine.kernel.units import SECOND, timestamp
 from engine.objects.objects import Manifest
@@ -159,7 +160,7 @@ class RunObjects:
                 content = {**content, "metadata": {**content["metadata"], **version}}
             case _:
                 pass
-        return answered(content, promise.status, promise.headers)
+        return answered(content, promise.status, _with_warnings(promise.headers, outcomes))
 
     async def sealing(
         self, one: Sealing | None, write: Callable[[], Awaitable[Response]]
@@ -280,6 +281,14 @@ def check_outcomes(
             if as_not_stored:
                 raise NotStored from error
             raise error
+
+
+def _with_warnings(headers: Mapping[str, str], outcomes: Iterable[Outcome]) -> dict[str, str]:
+    """The headers with what admission policies warn of, of the commands of the answer."""
+    told = (line for one in outcomes if one.is_applied for line in one.reason.splitlines())
+    texts = [line for line in told if line.startswith(WARNS)]
+    warned = [headers.get("Warning", ""), *warning_header(texts[:_MOST_WARNINGS]).values()]
+    return {**headers, "Warning": ", ".join(filter(None, warned))} if texts else {**headers}
 
 
 def warning_header(texts: Iterable[str]) -> dict[str, str]:

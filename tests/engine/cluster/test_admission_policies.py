@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from engine.api_server.admission.permissions import PERMISSIONS
 from engine.cluster.cluster import Cluster
+from engine.cluster.commands import Command
 from engine.objects.objects import Manifest
 from tests.builders import node, played, pod, scene
 from tests.engine.cluster.test_custom_kinds import definition, told, widget
@@ -95,6 +97,22 @@ def test_policy_without_binding_denies_nothing() -> None:
     assert create(cluster, deployment("one")) == ""
     cluster = cluster_under(policy("false"), binding(validationActions=["Audit"]))
     assert create(cluster, deployment("one")) == ""
+
+
+def test_policy_may_warn_of_what_it_allows() -> None:
+    why = {"expression": "object.spec.replicas > 1", "message": "too few"}
+    held = policy(why, "object.metadata.name != 'one'")
+    cluster = cluster_under(held, binding(validationActions=["Warn", "Audit"]))
+    command = Command(verb="create", manifest=deployment("one"), permission=PERMISSIONS["object"])
+    outcome = cluster.apply(command)
+    named = "ValidatingAdmissionPolicy 'p.example.com' with binding 'b.example.com'"
+    assert outcome.applied
+    assert outcome.reason.splitlines() == [
+        f"Validation failed for {named}: too few",
+        f"Validation failed for {named}: failed expression: object.metadata.name != 'one'",
+    ]
+    told_next = cluster.apply(Command(verb="create", manifest=pod("p")))
+    assert told_next.reason == ""
 
 
 def test_update_is_compared_with_the_older_object() -> None:
@@ -265,6 +283,66 @@ def test_policy_changes_what_is_created() -> None:
     change: Any = {"verb": "patch", "object": "deployment/default/one", "permission": "object"}
     assert told(cluster, **change, patch={"spec": {"replicas": 9}}) == ""
     assert cluster.store.get("Deployment", "default/one").spec["replicas"] == 3
+
+
+def patching(*expressions: str, **spec: Any) -> Manifest:
+    made = mutating(**spec)
+    made["spec"]["mutations"] = [
+        {"patchType": "JSONPatch", "jsonPatch": {"expression": one}} for one in expressions
+    ]
+    return made
+
+
+def test_policy_patches_what_is_created() -> None:
+    made = patching(
+        """[
+            JSONPatch{op: "test", path: "/spec/replicas", value: 1},
+            JSONPatch{op: "replace", path: "/spec/replicas", value: object.spec.replicas + 4},
+            JSONPatch{op: "add", path: "/metadata/annotations", value: {"by": request.name}},
+            JSONPatch{op: "add", path: "/metadata/annotations/" +
+                jsonpatch.escapeKey("example.com/a~b"), value: "x"},
+            JSONPatch{op: "add", path: "/spec/template/spec/containers/-",
+                value: Object.spec.template.spec.containers{name: "side", image: "b:1"}},
+        ]""",
+        """[JSONPatch{op: "test", path: "/spec/replicas", value: 1},
+            JSONPatch{op: "remove", path: "/spec/template"}]""",
+    )
+    cluster = cluster_under(made, bound())
+    assert create(cluster, deployment("one")) == ""
+    found = cluster.store.get("Deployment", "default/one")
+    assert found.spec["replicas"] == 5
+    assert found.annotations == {"by": "one", "example.com/a~b": "x"}
+    containers = found.spec["template"]["spec"]["containers"]
+    assert [one["name"] for one in containers] == ["c", "side"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ('[JSONPatch{op: "remove", path: "/spec/no"}]', "JSON Patch: '/spec/no' is not there"),
+        ("'a text'", "type mismatch: JSONPatchType.expression should evaluate to array"),
+    ],
+)
+def test_failing_patch_is_denied(expression: str, why: str) -> None:
+    cluster = cluster_under(patching(expression), bound())
+    assert create(cluster, deployment("one")).endswith(why)
+    ignored = cluster_under(patching(expression, failurePolicy="Ignore"), bound())
+    assert create(ignored, deployment("one")) == ""
+
+
+@pytest.mark.parametrize(("again", "replicas"), [("Never", 2), ("IfNeeded", 4)])
+def test_policy_may_be_invoked_again(again: str, replicas: int) -> None:
+    doubled = "Object{spec: Object.spec{replicas: has(object.metadata.labels) ? 4 : 2}}"
+    first, second = (
+        mutating(doubled),
+        mutating("Object{metadata: Object.metadata{labels: {'a': 'b'}}}"),
+    )
+    first["spec"]["reinvocationPolicy"] = again
+    second["metadata"] = {"name": "q.example.com"}
+    other = {**bound(policyName="q.example.com"), "metadata": {"name": "c.example.com"}}
+    cluster = cluster_under(first, bound(), second, other)
+    assert create(cluster, deployment("one")) == ""
+    assert cluster.store.get("Deployment", "default/one").spec["replicas"] == replicas
 
 
 def test_validating_policies_see_what_was_changed() -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from engine.api_server.validation.policies.expressions import lacking
+from engine.objects.cel.object_literals import with_plain_objects
 from engine.objects.documents import Path, show_path
 from engine.objects.manifest_parts import items, section
+from engine.objects.values.cel_text import ExpressionError
 
 Manifest = Mapping[str, Any]
 
 _NO_WEBHOOK: Final = "kscope calls no webhook: nothing is refused or changed by it"
-_NO_PATCH: Final = "kscope carries out ApplyConfiguration alone: this changes nothing"
+_NO_AUDIT: Final = "a run keeps no audit log: of the actions, Audit has no effect"
 _NO_SERVER: Final = "kscope calls no other API server: nothing is served by it"
 _EXPRESSIONS: Final = (
     ("matchConditions", ("expression",)),
@@ -28,18 +31,10 @@ def not_done(manifest: Manifest) -> list[str]:
         return [_NO_WEBHOOK]
     if kind == "APIService":
         return [_NO_SERVER]
-    if kind == "MutatingAdmissionPolicy":
-        patches = (
-            f"spec.mutations[{place}]: {_NO_PATCH}"
-            for place, one in enumerate(items(spec, "mutations"))
-            if one.get("patchType") != "ApplyConfiguration"
-        )
-        return [*_never_evaluated(spec), *patches]
     if kind == "ValidatingAdmissionPolicyBinding":
-        idle = [one for one in spec.get("validationActions") or () if one in ("Audit", "Warn")]
-        why = "kscope has no effect for {} here: of the actions, it carries out Deny"
-        return [f"spec.validationActions: {why.format(' and '.join(idle))}"] if idle else []
-    if kind == "ValidatingAdmissionPolicy":
+        is_audited = "Audit" in (spec.get("validationActions") or ())
+        return [f"spec.validationActions: {_NO_AUDIT}"] if is_audited else []
+    if kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
         return [*_never_evaluated(spec)]
     return []
 
@@ -59,3 +54,8 @@ def _expressions(spec: Manifest) -> Iterator[tuple[Path, str]]:
             for name in names:
                 if text := str(one.get(name) or "").strip():
                     yield ("spec", part, place, name), text
+    for place, one in enumerate(items(spec, "mutations")):
+        for name in ("applyConfiguration", "jsonPatch"):
+            if text := str(section(one, name).get("expression") or "").strip():
+                with suppress(ExpressionError):
+                    yield ("spec", "mutations", place, name, "expression"), with_plain_objects(text)

@@ -228,3 +228,21 @@ async def test_client_is_told_what_a_policy_denies(kube: Kube) -> None:
     assert answer.json["details"]["causes"] == [{"message": why}]
     body["spec"]["replicas"] = 2
     assert (await kube.ask("POST", IN.format("apps/v1", "deployments"), body)).status == 201
+
+
+async def test_client_is_warned_by_a_policy(kube: Kube) -> None:
+    """Upstream: apiserver/pkg/admission/plugin/policy/validating/dispatcher.go, AddWarning()."""
+    for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
+        path, parts, _ = KINDS[kind]
+        spec = {**parts["spec"]}
+        if "validationActions" in spec:
+            spec["validationActions"] = ["Warn"]
+        made = await kube.ask("POST", path, {"metadata": {"name": "mine"}, "spec": spec})
+        assert (made.status, "warning" in made.headers) == (201, False), made.json
+    spec = {"replicas": 1, "selector": {"matchLabels": {"a": "b"}}}
+    template = {"metadata": {"labels": {"a": "b"}}, **CONTAINERS}
+    body = {"metadata": {"name": "d"}, "spec": {**spec, "template": template}}
+    answer = await kube.ask("POST", IN.format("apps/v1", "deployments"), body)
+    named = "ValidatingAdmissionPolicy 'mine' with binding 'mine'"
+    warned = f'299 - "Validation failed for {named}: too few"'
+    assert (answer.status, answer.headers["warning"]) == (201, warned)
