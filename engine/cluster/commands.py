@@ -362,6 +362,7 @@ class CommandExecutor:
         wanted = self._admission.admit(_parsed(command.manifest, self._fields))
         old = self._store.find(wanted.kind, wanted.key)
         if old is not None:
+            self._admission.check_policies(old, None)
             self._delete_one(old, 0, by)
         if self._store.find(wanted.kind, wanted.key) is None:
             self._store.create(_anew(wanted), by=by)
@@ -479,6 +480,7 @@ class CommandExecutor:
 
     def _delete_pods(self, command: Command, by: str) -> None:
         for pod in self._pods_on(self._node(command)):
+            self._admission.check_policies(pod, None)
             self._delete_one(pod, command.grace_seconds, by)
 
     def _evict_pods(self, command: Command, by: str) -> None:
@@ -521,6 +523,7 @@ class CommandExecutor:
     def _set_unschedulable(self, command: Command, by: str, value: bool | None, event: str) -> None:
         node = self._node(command)
         patch = {"spec": {"unschedulable": value}}
+        self._admission.check_policies(node, node.patched(patch))
         self._store.patch("Node", node.key, patch, by=by, event=event)
 
     def _node(self, command: Command) -> ApiObject:

@@ -26,6 +26,7 @@ from engine.api_server.admission.rules import AdmissionRules
 from engine.api_server.admission.topology_labels import topology_labels
 from engine.api_server.custom.kinds import CustomKinds
 from engine.api_server.policies.mutating import MutatingPolicies
+from engine.api_server.policies.users import JUDGED_ELSEWHERE
 from engine.api_server.policies.validating import ValidatingPolicies
 from engine.api_server.policies.writes import Write
 from engine.api_server.store.store import ObjectStore
@@ -144,8 +145,8 @@ class Admission:
         other._is_open = self._is_open
         return other
 
-    def admit(self, obj: ApiObject) -> ApiObject:
-        """*obj* as it would be stored.
+    def admit(self, obj: ApiObject, by: str = "") -> ApiObject:
+        """*obj* as it would be stored; component *by* creates it, or a client.
 
         Raises NamespaceTerminating when its namespace is being deleted, and Forbidden when a class
         that it names is unknown, or a LimitRange or a ResourceQuota does not allow it.
@@ -153,7 +154,7 @@ class Admission:
         if not self._is_open:
             return self._completed(obj)
         # Quotas come last: what another rule refuses is not charged.
-        completed = self._completed_within_limits(obj)
+        completed = self._completed_within_limits(obj, by)
         self._quotas.charge(completed)
         return completed
 
@@ -163,18 +164,33 @@ class Admission:
         self._quotas.check(completed)
         return completed
 
-    def _completed_within_limits(self, obj: ApiObject) -> ApiObject:
-        self._refuse_in_terminating_namespace(obj)
+    def _completed_within_limits(self, obj: ApiObject, by: str = "") -> ApiObject:
+        _refuse_in_terminating_namespace(self._store, obj)
         completed = self._completed(obj)
         if self._is_open:
-            completed = self.with_policies(None, completed)
+            completed = self.with_policies(None, completed, by=by)
         self._limits.check(completed)
         if self._is_open:
-            self.check_policies(None, completed)
+            self.check_policies(None, completed, by=by)
         return completed
 
+    def guarded(self, old: ApiObject, new: ApiObject | None, by: str) -> ApiObject | None:
+        """*new* as policies let component *by* write it in the place of *old*; None for a deletion.
+
+        Raises Denied, and Invalid, as with_policies() and check_policies() do.
+        """
+        if by in JUDGED_ELSEWHERE or not (self._mutating.are_there or self._policies.are_there):
+            return new
+        if new is None:
+            self.check_policies(old, None, by=by)
+            return None
+        part = "status" if _changes_status_alone(old, new) else ""
+        new = self.with_policies(old, new, part, by=by)
+        self.check_policies(old, new, part, by=by)
+        return new
+
     def with_policies(
-        self, old: ApiObject | None, new: ApiObject, subresource: str = ""
+        self, old: ApiObject | None, new: ApiObject, subresource: str = "", *, by: str = ""
     ) -> ApiObject:
         """*new* as the admission policies change it that is to take the place of *old*, if any.
 
@@ -182,7 +198,7 @@ class Admission:
         """
         if not self._mutating.are_there:
             return new
-        write = self._write_of(old, new, subresource)
+        write = self._write_of(old, new, subresource, by)
         changed = self._mutating.changed(write)
         if changed is write.new:
             return new
@@ -194,7 +210,12 @@ class Admission:
         return from_manifest(changed) if not isinstance(new, CustomObject) else type(new)(changed)
 
     def check_policies(
-        self, old: ApiObject | None, new: ApiObject | None, subresource: str = ""
+        self,
+        old: ApiObject | None,
+        new: ApiObject | None,
+        subresource: str = "",
+        *,
+        by: str = "",
     ) -> None:
         """Raises Denied where an admission policy does not allow *new* in the place of *old*.
 
@@ -202,12 +223,12 @@ class Admission:
         `warnings`.
         """
         if self._policies.are_there:
-            told = [*self._policies.check(self._write_of(old, new, subresource))]
+            told = [*self._policies.check(self._write_of(old, new, subresource, by))]
             if self.warnings is not None:
                 self.warnings += told
 
     def _write_of(
-        self, old: ApiObject | None, new: ApiObject | None, subresource: str = ""
+        self, old: ApiObject | None, new: ApiObject | None, subresource: str, by: str
     ) -> Write:
         found = new or old
         assert found is not None
@@ -221,7 +242,12 @@ class Admission:
             resource = custom.plural
             versions = tuple(one.api_version for one in custom.versions)
         return Write(
-            resource=resource, subresource=subresource, new=after, old=before, versions=versions
+            resource=resource,
+            subresource=subresource,
+            new=after,
+            old=before,
+            versions=versions,
+            by=by,
         )
 
     def charge(self, obj: ApiObject) -> None:
@@ -296,15 +322,6 @@ class Admission:
             pod_resize.check_node(new, found if isinstance(found, Node) else None, self._resources)
         self._limits.check(new)
         self._quotas.charge_update(pod, new)
-
-    def _refuse_in_terminating_namespace(self, obj: ApiObject) -> None:
-        """Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle."""
-        namespace = self._store.find("Namespace", obj.namespace) if obj.namespace else None
-        if namespace is not None and namespace.deletion_timestamp:
-            raise NamespaceTerminating(
-                f'{_resource(obj)} "{obj.name}" is forbidden: unable to create new content in '
-                f"namespace {obj.namespace} because it is being terminated"
-            )
 
     def _admit_namespace(self, namespace: ApiObject) -> ApiObject:
         if self._labels_namespaces:
@@ -422,6 +439,23 @@ class Admission:
                 chosen = min(c.name for c in defaults if c.creation_timestamp == newest)
                 claim = claim.patched({"spec": {"storageClassName": chosen}})
         return claim if "phase" in claim.status else claim.patched({"status": {"phase": "Pending"}})
+
+
+def _refuse_in_terminating_namespace(store: ObjectStore, obj: ApiObject) -> None:
+    """Upstream: apiserver/pkg/admission/plugin/namespace/lifecycle."""
+    namespace = store.find("Namespace", obj.namespace) if obj.namespace else None
+    if namespace is not None and namespace.deletion_timestamp:
+        raise NamespaceTerminating(
+            f'{_resource(obj)} "{obj.name}" is forbidden: unable to create new content in '
+            f"namespace {obj.namespace} because it is being terminated"
+        )
+
+
+def _changes_status_alone(old: ApiObject, new: ApiObject) -> bool:
+    """Whether a component writes the part `status`, which has rules of its own."""
+    kept = {**old.metadata, "resourceVersion": new.metadata.get("resourceVersion")}
+    parts = {name for name in (*old.raw, *new.raw) if old.raw.get(name) != new.raw.get(name)}
+    return parts <= {"status", "metadata"} and "status" in parts and kept == new.metadata
 
 
 def _resource(obj: ApiObject) -> str:

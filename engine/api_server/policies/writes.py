@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from engine.api_server.policies.users import user_of
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest
 from engine.objects.openapi.names import OLDER, kept_version
@@ -17,8 +18,6 @@ from engine.objects.selectors import LabelSelector
 
 # Policies do not look at themselves. Upstream: generic/policy_dispatcher.go, isPolicyResource().
 _GROUP: Final = "admissionregistration.k8s.io"
-# As kscope's clients have no names in a run.
-_USER: Final[Mapping[str, Any]] = {"username": "kscope", "groups": ["system:authenticated"]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +32,8 @@ class Write:
     new: Manifest | None
     old: Manifest | None
     versions: tuple[str, ...] = ()
+    by: str = ""
+    """The component that writes; "" for a client."""
 
     @property
     def operation(self) -> str:
@@ -88,10 +89,16 @@ class Write:
             "name": self.name,
             "namespace": self.namespace,
             "operation": self.operation,
-            "userInfo": dict(_USER),
+            "userInfo": dict(user_of(self.by, self._node)),
             "dryRun": False,
             "options": {},
         }
+
+    @property
+    def _node(self) -> str:
+        """The node whose kubelet may write this."""
+        is_node = self.manifest.get("kind") == "Node"
+        return self.name if is_node else str(section(self.manifest, "spec").get("nodeName") or "")
 
     def is_matched(self, match: Mapping[str, Any], labels_of_namespace: Mapping[str, str]) -> bool:
         """Whether the matchConstraints or matchResources *match* are about it.

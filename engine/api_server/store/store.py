@@ -6,14 +6,14 @@ and delivered to the watches, each after its own latency. Components meet only h
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Unpack
+from typing import Protocol, Unpack
 
 from engine.api_server.store.answers import AnswerTimes
 from engine.api_server.store.faults import ApiFaults, Cut
 from engine.api_server.store.object_limit import ObjectLimit
 from engine.api_server.store.watches import Watcher, Watches, WatchEvent, new_event
 from engine.api_server.store.write_record import Note, WriteRecord
-from engine.kernel.errors import AlreadyExists, Conflict, NotFound
+from engine.kernel.errors import AlreadyExists, ApiError, Conflict, NotFound
 from engine.kernel.loop import EventLoop
 from engine.kernel.recorder import Recorder
 from engine.kernel.units import nanoseconds, timestamp
@@ -44,6 +44,17 @@ _GENERATED = frozenset(
 
 # How a write is recorded: a method of WriteRecord.
 _Recording = Callable[[WatchEvent, str, Note], None]
+
+
+class Guard(Protocol):
+    """Judges what components write."""
+
+    def guarded(self, old: ApiObject, new: ApiObject | None, by: str) -> ApiObject | None:
+        """*new* as component *by* may write it in the place of *old*; None for a deletion.
+
+        Raises ApiError where it may not.
+        """
+        ...
 
 
 def modified(obj: ApiObject) -> str:
@@ -84,6 +95,8 @@ class ObjectStore:
         self.record = WriteRecord(recorder, rules, loop.ahead)
         self.watches = Watches(loop)
         self._faults: ApiFaults | None = None
+        # Asked about updates and deletions; creations are admitted before they come here.
+        self.guard: Guard | None = None
 
     @property
     def loop(self) -> EventLoop:
@@ -234,6 +247,9 @@ class ObjectStore:
         old = self.get(kind, key)
         if self._faults is not None:
             self._faults.write(kind, old.id, note["by"])
+        # A deletion that was allowed is brought to its end.
+        if self.guard is not None and not old.deletion_timestamp:
+            self._guarded(old, None, note["by"])
         if not old.finalizers and not grace_seconds:
             gone = old.with_metadata(resourceVersion=self._next_revision())
             return self._remove(gone, note)
@@ -253,7 +269,17 @@ class ObjectStore:
 
     # Inside
 
+    def _guarded(self, old: ApiObject, new: ApiObject | None, by: str) -> ApiObject | None:
+        assert self.guard is not None, "only asked with a guard"
+        try:
+            return self.guard.guarded(old, new, by)
+        except ApiError as refusal:
+            self.record.refused(old.id, by, str(refusal))
+            raise
+
     def _replace(self, old: ApiObject, stored: ApiObject, note: Note) -> ApiObject:
+        if self.guard is not None:
+            stored = self._guarded(old, stored, note["by"]) or stored
         if stored.deletion_timestamp and not _is_held(stored) and not _has_grace(stored):
             return self._remove(stored, note)
         kind = stored.kind

@@ -151,6 +151,11 @@ class WriteRecord:
         created, newest = self.events_of(entity)
         return newest, created, manifest
 
+    def refused(self, entity: str, by: str, why: str) -> None:
+        """Record that a write of a component was refused."""
+        message = f"a write of {by} was refused: {why}"
+        self._recorder.record(WRITE_REFUSED, entity, "apiserver", message)
+
     def written(self, write: WatchEvent, fact: str, note: Note) -> None:
         """Record that an object was created or replaced."""
         old, new = write.old, write.new

@@ -1,5 +1,6 @@
 """What all workload controllers share: a work queue, claiming of pods, writes of the status."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Self
 
@@ -7,11 +8,12 @@ from engine.api_server.admission.admission import Admission
 from engine.api_server.store.store import ObjectStore
 from engine.api_server.store.workqueue import WorkQueue
 from engine.controllers.shared.deletion import delete
+from engine.controllers.shared.expectations import Expectations
 from engine.controllers.shared.listers import WorkloadListers
 from engine.controllers.shared.owners import controller_ref, is_controlled_by, without_owner
 from engine.controllers.shared.pods import pod_of_template
 from engine.controllers.shared.rules import WorkloadRules
-from engine.kernel.errors import ApiError, Invalid, NamespaceTerminating
+from engine.kernel.errors import ApiError, Denied, Invalid, NamespaceTerminating, NotFound
 from engine.kernel.latency import Latencies
 from engine.kernel.loop import EventLoop
 from engine.kernel.rng import Stream
@@ -101,7 +103,7 @@ class Controller:
             if not manifest["metadata"].get("labels") and owner.kind != "Job":
                 raise Invalid("unable to create pods, no labels")
             pod = self._store.create(
-                context.admission.admit(from_manifest(manifest)), by=self.AUTHOR
+                context.admission.admit(from_manifest(manifest), self.AUTHOR), by=self.AUTHOR
             )
         except NamespaceTerminating:
             # Upstream emits no Event then.
@@ -115,8 +117,29 @@ class Controller:
 
     def _delete_pod(self, owner: ApiObject, pod: Pod) -> None:
         """Delete a pod of *owner*; emits Events. Raises NotFound when it is gone already."""
-        delete(self._store, pod, by=self.AUTHOR)
+        try:
+            delete(self._store, pod, by=self.AUTHOR)
+        except Denied as refusal:
+            self._events.event(owner, WARNING, "FailedDelete", f"Error deleting: {refusal}")
+            raise
         self._events.event(owner, NORMAL, "SuccessfulDelete", f"Deleted pod: {pod.name}")
+
+    def _delete_pods(
+        self, owner: ApiObject, pods: Sequence[Pod], expectations: Expectations
+    ) -> ApiError | None:
+        """Delete pods of *owner*, of which it expects to hear; returns the first refusal.
+
+        Upstream: replica_set.go, manageReplicas(): what was not deleted is not waited for.
+        """
+        refused: ApiError | None = None
+        for pod in pods:
+            try:
+                self._delete_pod(owner, pod)
+            except ApiError as refusal:
+                expectations.deleted(owner.key, pod.key)
+                if not isinstance(refusal, NotFound):
+                    refused = refused or refusal
+        return refused
 
     def _claim_pods(self, owner: ApiObject, selector: LabelSelector) -> list[Pod]:
         """The pods that *owner* controls; adopts matching orphans, releases pods that do not match.

@@ -199,11 +199,7 @@ class DaemonSetController(Controller):
             return
         self._expectations.expect(owner.key, len(needing), [pod.key for pod in removed])
         refused = self._create_on(owner, needing, label)
-        for pod in removed:
-            try:
-                self._delete_pod(owner, pod)
-            except NotFound:
-                self._expectations.deleted(owner.key, pod.key)
+        refused = refused or self._delete_pods(owner, removed, self._expectations)
         if refused is not None:
             raise refused
 

@@ -71,7 +71,7 @@ class EphemeralVolumeController(Controller):
             "spec": part(template, "spec"),
         }
         try:
-            claim = self._context.admission.admit(from_manifest(manifest))
+            claim = self._context.admission.admit(from_manifest(manifest), self.AUTHOR)
         except Forbidden as refusal:
             message = f"ephemeral volume {volume}: create PVC {name}: {refusal}"
             self._events.event(pod, WARNING, "FailedBinding", message)

@@ -16,7 +16,7 @@ from engine.controllers.shared.expectations import Expectations
 from engine.controllers.shared.manifests import part
 from engine.controllers.shared.owners import controller_of
 from engine.controllers.shared.pods import is_active, is_available, ready_since, time_of
-from engine.kernel.errors import ApiError, NamespaceTerminating, NotFound
+from engine.kernel.errors import ApiError, NamespaceTerminating
 from engine.kernel.units import MILLISECOND, SECOND, timestamp
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.conditions import is_ready
@@ -201,12 +201,8 @@ class ReplicaSetController(Controller):
         if count < len(pods):
             chosen = sorted(pods, key=Ranking(self, replica_set).key)[:count]
         self._expectations.expect(replica_set.key, 0, [pod.key for pod in chosen])
-        for pod in chosen:
-            try:
-                self._delete_pod(replica_set, pod)
-            except NotFound:
-                self._expectations.deleted(replica_set.key, pod.key)
-        return None
+        refused = self._delete_pods(replica_set, chosen, self._expectations)
+        return None if refused is None else ("FailedDelete", str(refused))
 
     def _status(
         self, replica_set: ApiObject, pods: list[Pod], failure: tuple[str, str] | None

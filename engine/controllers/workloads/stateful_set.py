@@ -257,7 +257,9 @@ class StatefulSetController(Controller):
 
     def _create_in_store(self, owner: ApiObject, pod: Pod) -> Pod:
         try:
-            made = self._store.create(self._context.admission.admit(pod), by=self.AUTHOR)
+            made = self._store.create(
+                self._context.admission.admit(pod, self.AUTHOR), by=self.AUTHOR
+            )
         except AlreadyExists:
             raise
         except ApiError as refusal:
@@ -311,7 +313,9 @@ class StatefulSetController(Controller):
             )
             what = f"Claim {name} Pod {pod.name} in StatefulSet {owner.name}"
             try:
-                self._store.create(self._context.admission.admit(claim), by=self.AUTHOR)
+                self._store.create(
+                    self._context.admission.admit(claim, self.AUTHOR), by=self.AUTHOR
+                )
             except ApiError as refusal:
                 message = f"{self._said('create')} {what} failed error: {refusal}"
                 self._events.event(owner, WARNING, "FailedCreate", message)

@@ -223,6 +223,74 @@ def test_controllers_are_denied_pods_and_say_so() -> None:
     assert any("ValidatingAdmissionPolicy 'p.example.com'" in one for one in messages)
 
 
+def kinds_of(cluster: Cluster, *kinds: str) -> list[tuple[str, str]]:
+    """What was recorded of these kinds: of what, and the message."""
+    return [(one.object, one.message) for one in cluster.untaken if one.kind in kinds]
+
+
+def scaled_down(*, exempt: str = "false") -> Cluster:
+    """Two pods of a Deployment that wants one of them gone, while a policy protects pods."""
+    protects = policy(f"{exempt}", rule={**PODS, "operations": ["DELETE"]})
+    objects = (deployment("one", 2),)
+    cluster = played(cluster_under(protects, binding(), objects=objects))
+    change: Any = {"verb": "patch", "object": "deployment/default/one"}
+    assert told(cluster, **change, patch={"spec": {"replicas": 1}}) == ""
+    return played(cluster)
+
+
+def test_controllers_are_denied_deletions_and_say_so() -> None:
+    cluster = scaled_down()
+    assert len(cluster.store.objects("Pod")) == 2
+    (entity, refused), *_ = kinds_of(cluster, "WriteRefused")
+    assert entity.startswith("pod/default/one-")
+    assert refused.startswith("a write of replicaset-controller was refused: pods ")
+    # It tries again, and its status says why.
+    assert len(kinds_of(cluster, "WriteRefused")) > 5
+    [found] = cluster.store.objects("ReplicaSet")
+    assert [one["reason"] for one in found.status["conditions"]] == ["FailedDelete"]
+    assert any("Error deleting: pods " in one.message for one in cluster.untaken)
+    assert not kinds_of(cluster, "ComponentFailed")
+
+
+def test_policies_may_let_components_of_the_system_pass() -> None:
+    user = "system:serviceaccount:kube-system:replicaset-controller"
+    cluster = scaled_down(exempt=f"request.userInfo.username == '{user}'")
+    assert len(cluster.store.objects("Pod")) == 1
+    cluster = scaled_down(exempt="'system:serviceaccounts' in request.userInfo.groups")
+    assert len(cluster.store.objects("Pod")) == 1
+
+
+def test_status_that_a_kubelet_writes_is_judged() -> None:
+    status = {**PODS, "resources": ["pods/status"]}
+    held = policy("object.status.phase != 'Running' || object.metadata.name != 'p'", rule=status)
+    cluster = cluster_under(held, binding())
+    for name in ("p", "q"):
+        assert create(cluster, pod(name)) == ""
+    played(cluster)
+    phases = {one.name: one.status["phase"] for one in cluster.store.objects("Pod")}
+    assert phases == {"p": "Pending", "q": "Running"}
+    assert not kinds_of(cluster, "ComponentFailed")
+
+
+def test_policies_change_what_controllers_update() -> None:
+    rule = {**DEPLOYMENTS, "resources": ["replicasets"], "operations": ["UPDATE"]}
+    labels = "Object{metadata: Object.metadata{labels: {'team': 'a'}}}"
+    cluster = cluster_under(mutating(labels, rule=rule), bound(), objects=(deployment("one"),))
+    played(cluster)
+    change: Any = {"verb": "patch", "object": "deployment/default/one"}
+    assert told(cluster, **change, patch={"spec": {"replicas": 3}}) == ""
+    played(cluster)
+    [found] = cluster.store.objects("ReplicaSet")
+    assert (found.labels["team"], found.spec["replicas"]) == ("a", 3)
+
+
+def test_users_who_delete_pods_of_nodes_are_denied() -> None:
+    protects = policy("false", rule={**PODS, "operations": ["DELETE"]})
+    cluster = played(cluster_under(protects, binding(), objects=(pod("p", nodeName="n"),)))
+    assert "denied request" in told(cluster, verb="delete_pods", object="node/n")
+    assert told(cluster, verb="evict", object="pod/default/p") == ""
+
+
 @pytest.mark.parametrize(
     ("spec", "fault"),
     [

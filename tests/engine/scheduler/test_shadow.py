@@ -350,7 +350,7 @@ def test_refusal_before_news_of_a_node_is_stale() -> None:
     assert verdicts(cluster) == ["stale", "differs"]
 
 
-def test_bindings_of_a_batch_in_another_order_are_stale() -> None:
+def test_bindings_in_another_order_are_stale() -> None:
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "q"}}}
     near = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     nodes = [node(name, labels={"kubernetes.io/hostname": name}) for name in "ab"]

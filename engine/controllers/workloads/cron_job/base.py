@@ -52,7 +52,7 @@ class CronJobs(Controller):
             "metadata": metadata,
             "spec": part(template, "spec"),
         }
-        admitted = self._context.admission.admit(from_manifest(manifest))
+        admitted = self._context.admission.admit(from_manifest(manifest), self.AUTHOR)
         return self._store.create(admitted, by=self.AUTHOR)
 
     def _delete_job(self, status: CronJobStatus, job: ApiObject) -> bool:

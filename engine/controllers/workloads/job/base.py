@@ -1,7 +1,6 @@
 """What the controllers of Jobs share: how they find, create and delete the pods of a job."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import ClassVar, Final
 
 from engine.controllers.shared.controller import Controller, ControllerContext, selector_of
@@ -11,7 +10,7 @@ from engine.controllers.shared.owners import controller_of
 from engine.controllers.shared.pods import time_of
 from engine.controllers.workloads.creation import batches
 from engine.controllers.workloads.job.progress import FINALIZER
-from engine.kernel.errors import ApiError, Forbidden, NotFound
+from engine.kernel.errors import ApiError, Forbidden
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.conditions import is_ready
 from engine.objects.selectors import LabelSelector
@@ -71,9 +70,9 @@ class JobPods(Controller):
         if not pods:
             return
         self._expectations.expect(job.key, 0, [pod.key for pod in pods])
-        for pod in pods:
-            with suppress(NotFound):
-                self._delete_pod(job, pod)
+        refused = self._delete_pods(job, pods, self._expectations)
+        if refused is not None:
+            raise refused
 
 
 def may_be_adopted(old: ApiObject | None, pod: ApiObject) -> bool:
