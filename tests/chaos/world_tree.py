@@ -28,6 +28,23 @@ _PROGRAMS = "programs"
 Part = TypeVar("Part")
 
 
+def lines_from(base: Path, sockets: Path) -> dict[str, Line]:
+    """Lines from sockets below *base* to those of the servers in *sockets*."""
+    postgres, valkey = ".s.PGSQL.5432", "valkey.sock"
+    return {
+        "PostgreSQL": Line(base / "pg" / postgres, sockets / postgres),
+        "Valkey": Line(base / "vk" / valkey, sockets / valkey),
+    }
+
+
+def beyond_lines(base: Path) -> dict[str, str]:
+    """The environment of programs that reach their servers over the lines from *base*."""
+    return {
+        "DATABASE_URL": Postgres(base, base / "pg", base).url,
+        "REDIS_URL": Valkey(base / "vk", base).url,
+    }
+
+
 class WorldTree(Tree):
     """See the module. What this machine does not permit is in `missing`, with the reason."""
 
@@ -79,21 +96,12 @@ class WorldTree(Tree):
 
     def _environment(self) -> dict[str, str]:
         """Of the programs: the servers beyond their lines, and a clock."""
-        if not self.lines:
-            socket = ".s.PGSQL.5432"
-            # A path on the disk would be too long for a socket.
-            self.lines["PostgreSQL"] = Line(self.base / "pg" / socket, self.sockets / socket)
-            valkey = self.base / "vk" / "valkey.sock"
-            self.lines["Valkey"] = Line(valkey, self.sockets / valkey.name)
-        far = (
-            Postgres(self.folder, self.base / "pg", self.folder),
-            Valkey(self.base / "vk", self.folder),
-        )
+        # A path on the disk would be too long for a socket.
+        self.lines = self.lines or lines_from(self.base, self.sockets)
         clock = self.clocks.get(_PROGRAMS)
         return {
             **super()._environment(),
-            "DATABASE_URL": far[0].url,
-            "REDIS_URL": far[1].url,
+            **beyond_lines(self.base),
             **(clock.env if clock else {}),
         }
 
