@@ -145,8 +145,9 @@ async def open_run(host: str, run_id: int) -> tuple[float, int, int]:
     await asyncio.to_thread(_get, f"http://{host}/runs/{run_id}/")
     address = f"ws://{host}/ws/runs/{run_id}/?packed=deflate"
     async with connect(address, max_size=None, origin=origin_of(address)) as socket:
-        sent = await socket.recv()
-    assert isinstance(sent, bytes)
+        # Heartbeats come while the state is read.
+        while isinstance(sent := await socket.recv(), str):
+            continue
     text = zlib.decompress(sent)
     message = orjson.loads(text)
     assert message["type"] == "snapshot", message

@@ -6,6 +6,7 @@ of that event. Then why a pod waits at the newest event: asked first, about anot
 more. CPU is that of the web process and its engine processes; bytes are those on the wire.
 """
 
+import asyncio
 import random
 import time
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 import orjson
 import psutil
 
+from bench.pages.board import open_run
 from bench.pages.frames import NODES, PODS, busy
 from bench.servers import Servers, servers, store_run
 from bench.shapes import pod
@@ -74,7 +76,12 @@ def bench(full: bool = False) -> list[Row]:
         port, pid = stack.start_another_web()
         reader = Reader(port, pid, run.pk)
         reader.get("")
-        return [*_seeks(reader, run.head_seq), *_whys(reader)]
+        return [
+            *_seeks(reader, run.head_seq),
+            *_whys(reader),
+            _opened(reader, port, run.pk),
+            _exported(reader, run.head_seq),
+        ]
 
 
 def _played(stack: Servers, events: int) -> Any:
@@ -112,16 +119,20 @@ def _seeks(reader: Reader, head: int) -> list[Row]:
     begun = min(head // 2, NODES + PODS)
     places = [chance.randrange(begun, head - _NEAR) for _ in range(_SEEKS)]
     whole = [reader.get(f"state/?seq={seq}", packed=False) for seq in places[: _SEEKS // 3 + 1]]
-    far = [
-        reader.get(f"state/?from={before}&to={seq}")
-        for before, seq in zip([head, *places], places, strict=False)
-    ]
+    jumps = list(zip([head, *places], places, strict=False))
+    far = [reader.get(f"state/?from={before}&to={seq}") for before, seq in jumps]
     near = [reader.get(f"state/?from={seq}&to={seq + _NEAR}") for seq in places]
     back = [reader.get(f"state/?from={seq + _NEAR}&to={seq}") for seq in places]
+    nodes, one = (
+        [reader.get(f"state/?from={before}&to={seq}&only={only}") for before, seq in jumps]
+        for only in ("node", f"pod/default/{_STUCK[0]}")
+    )
     entities = len(orjson.loads(whole[0].content)["state"])
     note = f"{head:,} events, {entities:,} objects"
     return [
         *_rows("seek far", far, whole, aim=100, note=note),
+        *_rows("seek far, nodes alone", nodes, whole, aim=100),
+        *_rows("seek far, one pod", one, whole, aim=100),
         *_rows(f"seek {_NEAR} events on", near, whole, aim=30),
         *_rows(f"seek {_NEAR} events back", back, whole, aim=30),
     ]
@@ -155,6 +166,32 @@ def _rows(
             against=f"{against}, not compressed",
         ),
     ]
+
+
+def _opened(reader: Reader, port: int, run_id: int) -> Row:
+    before = reader.cpu()
+    took, size, sent = asyncio.run(open_run(f"127.0.0.1:{port}", run_id))
+    return Row(
+        name="page and first state",
+        figure=reader.cpu() - before,
+        unit="s of CPU",
+        baseline=took,
+        against="by the clock",
+        note=f"{size / 1e6:.1f} MB, {sent / 1e3:.0f} kB as sent",
+    )
+
+
+def _exported(reader: Reader, head: int) -> Row:
+    answer = reader.get("events/export/", packed=False)
+    assert answer.content.count(b"\n") == head
+    return Row(
+        name="export of all events",
+        figure=answer.cpu / 1_000,
+        unit="s of CPU",
+        baseline=answer.wall / 1_000,
+        against="by the clock",
+        note=f"{answer.size / 1e6:,.0f} MB, {answer.cpu * 1_000 / head:.1f} µs of CPU an event",
+    )
 
 
 def _whys(reader: Reader) -> list[Row]:

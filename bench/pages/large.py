@@ -7,6 +7,7 @@ first state: a cluster of a few objects, so that what a process needs to start i
 """
 
 import asyncio
+import contextlib
 import gc
 import random
 import time
@@ -112,8 +113,9 @@ def _tree_cpu(process: psutil.Process) -> float:
     """Seconds of a process and of all that it started, those that have ended among them."""
     total = 0.0
     for each in (process, *process.children(recursive=True)):
-        times = each.cpu_times()
-        total += times.user + times.system
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = each.cpu_times()
+            total += times.user + times.system
     ended = process.cpu_times()
     return total + ended.children_user + ended.children_system
 
@@ -215,7 +217,8 @@ def _played(stack: Servers, run: Any) -> Worked:
     worked = Worked(stack, worker)
     while worker.exit_code() is None and run.status == run.Status.PLAYING:
         time.sleep(0.1)
-        worked.end()
+        with contextlib.suppress(psutil.NoSuchProcess, OSError):
+            worked.end()
         run.refresh_from_db()
     assert run.status == run.Status.FINISHED, (run.status, run.error, run.stop_reason)
     worker.stop()

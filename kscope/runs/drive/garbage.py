@@ -37,6 +37,10 @@ class GrowthCollector:
     def __init__(self) -> None:
         self._kept = 0
 
+    def expect(self, used: int) -> None:
+        """It grows for a first state, of which nothing is garbage: *used* bytes are no reason."""
+        self._kept = used
+
     def look(self, used: int) -> bool:
         """Collect if memory, *used* bytes now, has grown much since that was done; whether it was.
 

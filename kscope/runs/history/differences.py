@@ -20,7 +20,7 @@ from kscope.runs.history.states import (
     folded,
     laid_over,
     read,
-    texts_at,
+    texts_from,
 )
 
 NEAR = 5_000
@@ -68,7 +68,7 @@ def _far(run_id: int, earlier: int, later: int, part: Part | None) -> tuple[Text
     start, end = base_before(run_id, earlier), base_before(run_id, later)
     shares = start.levels[:1] == end.levels[:1] != []
     if part or not shares or end.count <= FEW:
-        return texts_at(run_id, earlier, part), texts_at(run_id, later, part)
+        return texts_from(start, earlier, part), texts_from(end, later, part)
     changed = {
         entity
         for level in set(start.levels) ^ set(end.levels)

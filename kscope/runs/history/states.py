@@ -113,27 +113,30 @@ def base_before(run_id: int, seq: int) -> Base:
     keyframe = (
         Keyframe.objects.filter(in_history(run_id)).filter(seq__lte=seq).order_by("-seq").first()
     )
-    least = -1 if keyframe is None else keyframe.seq
-    # Older versions kept the view with the checkpoint.
+    if keyframe is not None:
+        levels = [digest for digest, _ in keyframe.levels]
+        return Base(run_id, keyframe.seq, levels, count=keyframe.levels[0][1])
+    # Older versions kept the view with the checkpoint; keyframes came after all of these.
     old = (
         Checkpoint.objects.filter(in_history(run_id))
-        .filter(seq__lte=seq, seq__gt=least)
+        .filter(seq__lte=seq)
         .exclude(view=b"")
         .order_by("-seq")
         .defer("engine")
         .first()
     )
-    if old is not None:
-        return Base(run_id, old.seq, whole=_of_checkpoint(old))
-    if keyframe is None:
+    if old is None:
         return Base(run_id, 0, whole={})
-    levels = [digest for digest, _ in keyframe.levels]
-    return Base(run_id, keyframe.seq, levels, count=keyframe.levels[0][1])
+    return Base(run_id, old.seq, whole=_of_checkpoint(old))
 
 
 def texts_at(run_id: int, seq: int, part: Part | None = None) -> Texts:
     """The state after event *seq*, or a *part* of it: the JSON of the attributes of each entity."""
-    base = base_before(run_id, seq)
+    return texts_from(base_before(run_id, seq), seq, part)
+
+
+def texts_from(base: Base, seq: int, part: Part | None = None) -> Texts:
+    """The same, where its *base* is known."""
     texts = base.texts(part)
     return laid_over(texts, folded(base, seq, texts, part))
 

@@ -21,6 +21,14 @@ def _replicated(replicas: int, kind: str = "ReplicaSet", **spec: Any) -> Scenari
     return Scenario(name="test", objects=(make_node("n1"), made), until=10 * MINUTE)
 
 
+def test_a_large_cluster_may_double() -> None:
+    small, large = (Budget.of({"objects": [{}] * many}) for many in (10, 200_000))
+    assert small == Budget()
+    assert (large.objects, large.memory) == (400_000, 200_000 * 16 * 1024)
+    asked = Budget.of({"objects": [{}] * 200_000, "budget": {"memory": 1024}})
+    assert (asked.objects, asked.memory) == (400_000, 1024)
+
+
 def _limited(scenario: Scenario, **parts: int) -> Cluster:
     cluster = Cluster.create(scenario)
     cluster.limit(Budget(**parts))

@@ -327,6 +327,17 @@ def test_garbage_is_looked_for_as_memory_grows(monkeypatch: pytest.MonkeyPatch) 
     assert 5 < len(collected) < 20
 
 
+def test_growth_of_a_first_state_is_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    collected: list[int] = []
+    monkeypatch.setattr("kscope.runs.drive.garbage.gc.collect", lambda: collected.append(1))
+    growth = GrowthCollector()
+    for used in range(1, 100):
+        growth.expect(used * GROWTH_BYTES)
+    assert not growth.look(100 * GROWTH_BYTES)
+    assert growth.look(200 * GROWTH_BYTES)
+    assert len(collected) == 1
+
+
 def test_thread_of_a_keeper_ends_with_its_driver(start: Start) -> None:
     run = start(play=True, speed="max")
     runner.run_drive(run.pk)

@@ -279,7 +279,10 @@ class Loop:
     def _look_at_memory(self, now: float) -> None:
         """Give the run away that is used least, if the process is full and has others."""
         used = self._memory = garbage.resident_bytes()
-        self._growth.look(used)
+        if any(hosted.driver.build for hosted in self._hosted.values()):
+            self._growth.expect(used)
+        else:
+            self._growth.look(used)
         if used <= settings.DRIVER_MEMORY_MIB * 2**20:
             return
         engines_forget()
