@@ -29,7 +29,26 @@ from kube.openapi.operations import Version2
 from kube.resources import Resource
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-_TEXT: Schema = {"type": "string"}
+# One whose fields describe what all objects have.
+_ANY_KIND = "io.k8s.api.core.v1.ConfigMap"
+_CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
+_OBJECT_META: Schema = {
+    "description": f"Standard object's metadata. More info: {_CONVENTIONS}#metadata",
+    "$ref": f"{_META}.ObjectMeta",
+}
+_EMBEDDED: Schema = {
+    "apiVersion": {
+        "description": "apiVersion defines the versioned schema of this representation of an object. "
+        f"More info: {_CONVENTIONS}#resources",
+        "type": "string",
+    },
+    "kind": {
+        "description": "kind is a string value representing the type of this object. In CamelCase. "
+        f"More info: {_CONVENTIONS}#types-kinds",
+        "type": "string",
+    },
+    "metadata": _OBJECT_META,
+}
 # What version 2 cannot say of a value. Upstream: pkg/controller/openapi/v2/conversion.go.
 _NOT_IN_VERSION_2 = frozenset(("allOf", "anyOf", "not", "nullable", "oneOf"))
 
@@ -78,25 +97,58 @@ def _joined(usual: Schema, added: Schema) -> Schema:
 
 def _definitions(resources: tuple[Resource, ...]) -> Definitions:
     """The definitions of custom kinds, and what they refer to."""
-    found: Definitions = {}
+    usual, found = read_definitions(), Definitions()
+    type_meta = {name: usual[_ANY_KIND]["properties"][name] for name in ("apiVersion", "kind")}
     for one in resources:
-        found[one.definition_name(one.written_kind)] = _of_objects(one)
-        found[one.definition_name(one.list_kind)] = _of_lists(one)
-    return reached([*found, DELETE_OPTIONS], {**read_definitions(), **found})
+        found[one.definition_name(one.written_kind)] = _of_objects(one, type_meta)
+        found[one.definition_name(one.list_kind)] = _of_lists(one, type_meta)
+    return reached([*found, DELETE_OPTIONS], {**usual, **found})
 
 
-def _of_objects(one: Resource) -> Schema:
-    schema = dict(one.custom.schema) if one.custom else {}
-    own = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": {"$ref": f"{_META}.ObjectMeta"}}
-    fields = {**(schema.get("properties") or {}), **own}
+def _of_objects(one: Resource, type_meta: Schema) -> Schema:
+    schema = _with_embedded(one.custom.schema) if one.custom else {}
+    fields = {**(schema.get("properties") or {}), **type_meta, "metadata": _OBJECT_META}
     return {**schema, "type": "object", "properties": fields, **_named(one, one.written_kind)}
 
 
-def _of_lists(one: Resource) -> Schema:
-    items = {"type": "array", "items": {"$ref": one.definition_name(one.written_kind)}}
-    own = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": {"$ref": f"{_META}.ListMeta"}}
-    named = _named(one, one.list_kind)
-    return {"type": "object", "required": ["items"], "properties": {**own, "items": items}, **named}
+def _of_lists(one: Resource, type_meta: Schema) -> Schema:
+    items = {
+        "description": f"List of {one.plural}. More info: {_CONVENTIONS}",
+        "type": "array",
+        "items": {"$ref": one.definition_name(one.written_kind)},
+    }
+    meta = {
+        "description": f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds",
+        "$ref": f"{_META}.ListMeta",
+    }
+    return {
+        "description": f"{one.list_kind} is a list of {one.written_kind}",
+        "type": "object",
+        "required": ["items"],
+        "properties": {**type_meta, "metadata": meta, "items": items},
+        **_named(one, one.list_kind),
+    }
+
+
+def _with_embedded(schema: Mapping[str, Any]) -> Schema:
+    """A schema whose whole objects have what all objects have.
+
+    Upstream: builder.go, addEmbeddedProperties().
+    """
+    found = dict(schema)
+    if isinstance(found.get("properties"), Mapping):
+        found["properties"] = {
+            name: _with_embedded(one) for name, one in found["properties"].items()
+        }
+    for name in ("items", "additionalProperties"):
+        if isinstance(found.get(name), Mapping):
+            found[name] = _with_embedded(found[name])
+    if found.get("x-kubernetes-embedded-resource"):
+        found["properties"] = {**(found.get("properties") or {}), **_EMBEDDED}
+        found["required"] = list(
+            dict.fromkeys([*(found.get("required") or ()), "kind", "apiVersion"])
+        )
+    return found
 
 
 def _named(one: Resource, kind: str) -> Schema:

@@ -3,6 +3,8 @@
 import copy
 from typing import Any
 
+import orjson
+
 from kube.custom_kinds import NO_CUSTOM, CustomResources
 from kube.openapi.custom import documents_with
 from kube.tables.custom import printer_of_custom
@@ -49,3 +51,29 @@ def test_deleted_definition_is_another_one() -> None:
 def test_definition_counts_once_it_is_established() -> None:
     assert CustomResources.of([definition()]) is NO_CUSTOM
     assert CustomResources.of([established()]) is not NO_CUSTOM
+
+
+def test_schemas_describe_what_all_objects_have() -> None:
+    made = established()
+    fields = made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    fields["spec"]["properties"]["whole"] = {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "required": ["kind", "spec"],
+    }
+    found = documents_with(CustomResources.of([made]))
+    defined = orjson.loads(found.v2_json)["definitions"]
+    widget, widgets = defined["com.example.v1.Widget"], defined["com.example.v1.WidgetList"]
+    for one in (widget, widgets):
+        assert one["properties"]["apiVersion"]["description"].startswith("APIVersion defines")
+        assert one["properties"]["kind"]["description"].startswith("Kind is a string")
+    assert widget["properties"]["metadata"] == {
+        "description": "Standard object's metadata. More info: https://git.k8s.io/community/"
+        "contributors/devel/sig-architecture/api-conventions.md#metadata",
+        "$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+    }
+    assert widgets["description"] == "WidgetList is a list of Widget"
+    assert widgets["properties"]["items"]["description"].startswith("List of widgets. More info:")
+    whole = widget["properties"]["spec"]["properties"]["whole"]
+    assert whole["properties"]["kind"]["description"].startswith("kind is a string value")
+    assert whole["required"] == ["kind", "spec", "apiVersion"]
