@@ -14,6 +14,12 @@ class ContainerRules:
 
     ports_taken: str = "Predicate PodFitsHostPorts failed"
     """Why a kubelet refuses a pod whose host port another pod of the node has."""
+    labels_differ: str = "Predicate MatchNodeSelector failed"
+    """Why it refuses a pod whose node selector or required affinity its node does not match."""
+    labels_before_ports: bool = False
+    """Whether it looks at labels before it looks at ports."""
+    tainted: str = ""
+    """Why it refuses a pod that does not tolerate a NoExecute taint of its node; "" if it does not."""
     created: str = "Created container"
     """The Event Created of a container."""
     started: str = "Started container"

@@ -3,9 +3,11 @@
 Upstream: pkg/kubelet/lifecycle/predicate.go, predicateAdmitHandler.Admit.
 """
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from engine.objects.objects import Node, Pod
+from engine.kubelet.container_rules import ContainerRules
+from engine.objects.manifest_parts import section
+from engine.objects.objects import Manifest, Node, Pod
 from engine.objects.pods.pod_resources import (
     HostPort,
     PodResources,
@@ -14,10 +16,15 @@ from engine.objects.pods.pod_resources import (
     is_extended_resource_name,
     pod_resources,
 )
+from engine.objects.pods.tolerations import Taint, Toleration
+from engine.objects.selectors import NodeSelector
 
 # Upstream adds requests in this order and reports the first resource that does not fit.
 _FIRST: Final = ("pods", "cpu", "memory", "ephemeral-storage")
 _ANY_ADDRESS: Final = "0.0.0.0"
+_NO_EXECUTE: Final = "NoExecute"
+# Of the object that stands for a pod which the kubelet has from a file.
+_MIRROR: Final = "kubernetes.io/config.mirror"
 
 
 class Rejection(NamedTuple):
@@ -34,15 +41,15 @@ class Rejection(NamedTuple):
 class NodeResources:
     """What the pods that a kubelet has admitted request of its node: cpu in milli, else in units.
 
-    *rules* are those of the kubelet's version, which are the scheduler's, too; *ports_taken* is what
-    it says of a pod whose host port another one has.
+    *rules* are those of the kubelet's version, which are the scheduler's, too; *words* is what that
+    version says of pods which it refuses.
     """
 
-    __slots__ = ("_ports", "_ports_taken", "_rules", "_taken", "used")
+    __slots__ = ("_ports", "_rules", "_taken", "_words", "used")
 
-    def __init__(self, rules: ResourceRules, ports_taken: str) -> None:
+    def __init__(self, rules: ResourceRules, words: ContainerRules) -> None:
         self._rules = rules
-        self._ports_taken = ports_taken
+        self._words = words
         self._taken: dict[str, dict[str, int]] = {}
         self._ports: dict[str, tuple[HostPort, ...]] = {}
         self.used: dict[str, int] = {}
@@ -50,18 +57,50 @@ class NodeResources:
     def admit(self, pod: Pod, node: Node) -> Rejection | None:
         """Count *pod* and return None; or return why it does not fit, and do not count it."""
         resources = pod_resources(pod.raw, self._rules)
-        refusal = _lack(resources, node, self.used) or self._port_conflict(pod)
+        refusal = _lack(resources, node, self.used) or self._unfit(pod, node)
         if refusal is None:
             self._count(pod, resources)
         return refusal
+
+    def _unfit(self, pod: Pod, node: Node) -> Rejection | None:
+        """The first check that the pod does not pass beside that of resources.
+
+        Upstream: scheduler/eventhandlers.go, AdmissionCheck(); lifecycle/predicate.go, generalFilter().
+        """
+        labels, ports = self._unlike_labels(pod, node), self._port_conflict(pod)
+        first, second = (labels, ports) if self._words.labels_before_ports else (ports, labels)
+        return first or second or self._untolerated(pod, node)
+
+    def _unlike_labels(self, pod: Pod, node: Node) -> Rejection | None:
+        selector: dict[str, Any] = pod.spec.get("nodeSelector") or {}
+        affinity = section(pod.spec, "affinity", "nodeAffinity")
+        required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+        is_selected = all(node.labels.get(key) == value for key, value in selector.items())
+        if is_selected and (
+            required is None or NodeSelector.parse(required).matches(node.labels, node.name)
+        ):
+            return None
+        return _failed(self._words.labels_differ)
+
+    def _untolerated(self, pod: Pod, node: Node) -> Rejection | None:
+        """A static pod, which the kubelet has from a file, stays."""
+        if not self._words.tainted or not node.taints or _MIRROR in pod.annotations:
+            return None
+        tolerations: list[Manifest] = pod.spec.get("tolerations") or []
+        if not self._rules.compares_tolerations:
+            tolerations = [one for one in tolerations if one.get("operator") not in ("Lt", "Gt")]
+        borne = [*map(Toleration.parse, tolerations)]
+        taints = (Taint.parse(one) for one in node.taints if one.get("effect") == _NO_EXECUTE)
+        if all(any(one.tolerates(taint) for one in borne) for taint in taints):
+            return None
+        return _failed(self._words.tainted)
 
     def _port_conflict(self, pod: Pod) -> Rejection | None:
         """Upstream: nodeports.Fits()."""
         wanted = host_ports(pod.raw, self._rules)
         taken = [each for ports in self._ports.values() for each in ports]
         if any(_clash(port, other) for port in wanted for other in taken):
-            # Upstream: PredicateFailureError; the reason is the name of the predicate.
-            return Rejection(self._ports_taken.split()[1], self._ports_taken)
+            return _failed(self._words.ports_taken)
         return None
 
     def refusal(self, pod: Pod, node: Node) -> Rejection | None:
@@ -87,6 +126,11 @@ class NodeResources:
         self._ports.pop(uid, None)
         for name, amount in self._taken.pop(uid, {}).items():
             self.used[name] -= amount
+
+
+def _failed(message: str) -> Rejection:
+    """Upstream: PredicateFailureError; the reason is the name of the predicate."""
+    return Rejection(message.split()[1], message)
 
 
 def _clash(port: HostPort, other: HostPort) -> bool:

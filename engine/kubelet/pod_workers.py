@@ -67,7 +67,7 @@ class PodWorkers:
         # By uid of the pod, of all nodes; and by node.
         self.workers: dict[str, Worker] = {}
         self._by_node: dict[str, dict[str, Worker]] = {}
-        resources = partial(NodeResources, rules, context.container_rules.ports_taken)
+        resources = partial(NodeResources, rules, context.container_rules)
         self._resources = defaultdict[str, NodeResources](resources)
         self._networks = NodeNetworks()
         # The uids of the pods of which no failure counts that their files show.

@@ -138,7 +138,11 @@ V1_20 = V1_16.but(
     },
     resources={"init_containers_occupy": True, "overhead": True},
     admission={"overhead": True, "overhead_without_limit": True, "immutable_data": True},
-    containers={"ports_taken": "Predicate NodePorts failed"},
+    containers={
+        "ports_taken": "Predicate NodePorts failed",
+        "labels_differ": "Predicate NodeAffinity failed",
+        "labels_before_ports": True,
+    },
     workloads={
         "taints_new_nodes": True,
         "warns_pods_of_node": True,

@@ -174,6 +174,10 @@ V1_34 = V1_20.but(
     containers={
         "ports_taken": "Predicate NodePorts failed: node(s) didn't have free ports for the "
         "requested pod ports",
+        "labels_differ": "Predicate NodeAffinity failed: node(s) didn't match Pod's node "
+        "affinity/selector",
+        "tainted": "Predicate TaintToleration failed: node(s) had taints that the pod didn't "
+        "tolerate",
         "created": "Created container: {name}",
         "waits_to_pull": 'Back-off pulling image "{image}": ErrImagePull: {error}',
         "backing_off": "Back-off restarting failed container {name} in pod {pod}",

@@ -5,8 +5,8 @@ Upstream: k8s.io/api/core/v1/well_known_taints.go, component-helpers/scheduling/
 
 from typing import Final
 
-from engine.framework.pods.pod_template import Taint, Toleration
 from engine.objects.objects import Manifest, Node
+from engine.objects.pods.tolerations import Taint, Toleration
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"

@@ -13,10 +13,10 @@ from engine.diagnosis.candidates import Candidate, Situation
 from engine.framework.explaining.amounts import format_amount
 from engine.framework.explaining.manifests import CONDITION, HOSTNAME, taint_of, taint_text
 from engine.framework.explaining.refusals import NODES
-from engine.framework.pods.pod_template import Taint
 from engine.kernel.sentences import Sentence, enumerated, say, say_count
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node
+from engine.objects.pods.tolerations import Taint
 
 # For how many of the shapes there are a node that differs is tried.
 _UNLIKE = 3

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import orjson
 
-from engine.framework.pods.pod_template import Taint
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Pod
+from engine.objects.pods.tolerations import Taint
 
 # Taints that the node controller puts on by itself: they show a condition, and go with it.
 CONDITION: Final = "node.kubernetes.io/"

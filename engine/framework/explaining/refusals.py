@@ -9,8 +9,8 @@ from typing import Final
 from engine.framework.explaining.case import Refusal
 from engine.framework.explaining.manifests import taint_of
 from engine.framework.explaining.view import View
-from engine.framework.pods.pod_template import Taint
 from engine.objects.objects import Node, Pod
+from engine.objects.pods.tolerations import Taint
 
 # How many nodes, the closest to fitting first, are looked at for changes of a node.
 NODES: Final = 8

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from engine.framework.nodes.arrays import BoolArray, Codes
-from engine.framework.pods.pod_template import Taint
 from engine.objects.objects import Node
+from engine.objects.pods.tolerations import Taint
 from engine.objects.selectors import IN, NodeSelector, Requirement
 
 _MATCH_LIMIT = 4_096

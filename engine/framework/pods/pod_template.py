@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from engine.objects.pods.tolerations import compares
+from engine.objects.pods.tolerations import Toleration
 from engine.objects.selectors import Flaw, LabelSelector, NodeSelector
 
 if TYPE_CHECKING:
@@ -32,50 +32,6 @@ _SPEC_KEYS = (
 )
 # The fields of a constraint before v1.24.
 _FIRST_FIELDS = ("labelSelector", "maxSkew", "topologyKey", "whenUnsatisfiable")
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    """A taint of a node."""
-
-    key: str
-    value: str
-    effect: str
-
-    @classmethod
-    def parse(cls, raw: Manifest) -> Taint:
-        """A taint of a node or a device as the API has it."""
-        return cls(raw.get("key") or "", raw.get("value") or "", raw.get("effect") or "")
-
-
-@dataclass(frozen=True, slots=True)
-class Toleration:
-    """One toleration of a pod or a device request. Upstream: core/v1/toleration.go."""
-
-    key: str
-    operator: str
-    value: str
-    effect: str
-
-    @classmethod
-    def parse(cls, raw: Manifest) -> Toleration:
-        """A toleration as the API has it."""
-        return cls(
-            key=raw.get("key") or "",
-            operator=raw.get("operator") or "",
-            value=raw.get("value") or "",
-            effect=raw.get("effect") or "",
-        )
-
-    def tolerates(self, taint: Taint) -> bool:
-        """Whether this toleration lets the pod accept *taint*. Upstream: ToleratesTaint()."""
-        if self.effect and self.effect != taint.effect:
-            return False
-        if self.key and self.key != taint.key:
-            return False
-        if self.operator in ("", "Equal"):
-            return self.value == taint.value
-        return self.operator == "Exists" or compares(self.operator, taint.value, self.value)
 
 
 @dataclass(frozen=True, slots=True)

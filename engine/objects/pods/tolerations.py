@@ -1,12 +1,63 @@
-"""The operators Lt and Gt of tolerations, which compare a taint's value as a number.
+"""Taints, and tolerations, whose operators Lt and Gt compare a taint's value as a number.
 
-Upstream: component-helpers/scheduling/corev1 compareNumericValues() (v1.36).
+Upstream: core/v1/toleration.go; component-helpers/scheduling/corev1 compareNumericValues() (v1.36).
 """
 
+from __future__ import annotations
+
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Manifest = Mapping[str, Any]
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _INT64 = range(-(1 << 63), 1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint of a node."""
+
+    key: str
+    value: str
+    effect: str
+
+    @classmethod
+    def parse(cls, raw: Manifest) -> Taint:
+        """A taint of a node or a device as the API has it."""
+        return cls(raw.get("key") or "", raw.get("value") or "", raw.get("effect") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """One toleration of a pod or a device request. Upstream: core/v1/toleration.go."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+    @classmethod
+    def parse(cls, raw: Manifest) -> Toleration:
+        """A toleration as the API has it."""
+        return cls(
+            key=raw.get("key") or "",
+            operator=raw.get("operator") or "",
+            value=raw.get("value") or "",
+            effect=raw.get("effect") or "",
+        )
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether this toleration lets the pod accept *taint*. Upstream: ToleratesTaint()."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if self.operator in ("", "Equal"):
+            return self.value == taint.value
+        return self.operator == "Exists" or compares(self.operator, taint.value, self.value)
 
 
 def compares(operator: str, taint_value: str, value: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engine.framework.pods.pod_template import PodTemplate, Taint
+from engine.framework.pods.pod_template import PodTemplate
+from engine.objects.pods.tolerations import Taint
 
 UNSCHEDULABLE_TAINT = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 

@@ -10,9 +10,9 @@ from engine.framework.explaining.manifests import CONDITION, taint_of, taint_tex
 from engine.framework.explaining.proposes import Proposal, template_note
 from engine.framework.explaining.refusals import NODES, Refusals
 from engine.framework.pods.pod_info import PodInfo
-from engine.framework.pods.pod_template import Taint
 from engine.kernel.sentences import say, together
 from engine.objects.objects import Manifest, Pod
+from engine.objects.pods.tolerations import Taint
 from engine.plugins.taint_toleration.facts import origin_of
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from engine.framework.cluster_events import NODE, POD, Action
 from engine.framework.hints import itself_updated
 from engine.framework.pods.pod_info import PodInfo
-from engine.framework.pods.pod_template import Taint, parse_tolerations
+from engine.framework.pods.pod_template import parse_tolerations
 from engine.framework.registrations import Registration, on
+from engine.objects.pods.tolerations import Taint
 
 if TYPE_CHECKING:
     from engine.objects.objects import Node

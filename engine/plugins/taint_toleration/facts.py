@@ -10,10 +10,10 @@ from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.framework.explaining.labels import RENAMED
 from engine.framework.explaining.manifests import taint_of, taint_text
 from engine.framework.explaining.view import View
-from engine.framework.pods.pod_template import Taint, Toleration
 from engine.kernel.sentences import NOTHING, Sentence, clause, say
 from engine.objects.manifest_parts import items
 from engine.objects.objects import OUT_OF_SERVICE_TAINT, Node, Pod
+from engine.objects.pods.tolerations import Taint, Toleration
 
 # Well-known taints: who puts them on, and when they go. Upstream: api/core/v1/well_known_taints.go
 _ORIGINS: Final[Mapping[str, Sentence]] = {

@@ -27,11 +27,12 @@ from engine.framework.framework import (
 from engine.framework.handle import Arguments, Handle
 from engine.framework.nodes.arrays import IntArray
 from engine.framework.pods.pod_info import PodInfo
-from engine.framework.pods.pod_template import PodTemplate, Taint
+from engine.framework.pods.pod_template import PodTemplate
 from engine.framework.pods.signing import Signed, sign_tolerations
 from engine.framework.registrations import Registration
 from engine.framework.unprepared import Unprepared
 from engine.kernel.sentences import say
+from engine.objects.pods.tolerations import Taint
 from engine.plugins.arguments import no_arguments
 from engine.plugins.taint_toleration.changes import taint_changes, tolerate
 from engine.plugins.taint_toleration.events import EVENTS

@@ -19,11 +19,11 @@ from engine.framework.explaining.manifests import (
     taint_of,
     taint_text,
 )
-from engine.framework.pods.pod_template import Taint
 from engine.kernel.sentences import NOTHING, Sentence, phrase, say
 from engine.objects.kinds import split_entity_id
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node, Pod
+from engine.objects.pods.tolerations import Taint
 
 # Per kind, how many changes are tried for a class, and how many nodes at most are added.
 _PER_KIND: Final = 3

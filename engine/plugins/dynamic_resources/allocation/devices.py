@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from engine.framework.pods.pod_template import Taint
 from engine.objects.device_taint_rules import rules_for, taint_of
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject
+from engine.objects.pods.tolerations import Taint
 from engine.objects.selectors import NodeSelector
 from engine.objects.values.quantity import Quantity, parse
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from engine.framework.pods.pod_template import Toleration, parse_tolerations
+from engine.framework.pods.pod_template import parse_tolerations
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject
+from engine.objects.pods.tolerations import Toleration
 from engine.objects.values.quantity import Quantity, parse
 from engine.plugins.dynamic_resources.allocation.devices import expressions
 
