@@ -44,6 +44,7 @@ from kube.server.containers.commands import CommandResponse, command_response
 from kube.server.containers.logs import asks_to_follow, log_answer
 from kube.server.containers.proxy import ProxiedPod, proxy_answer
 from kube.server.containers.seen import Seen, pod_seen
+from kube.server.containers.sources import Past
 from kube.server.handover import Handover
 from kube.server.list_options import FAR_BEHIND
 from kube.server.listing import list_read, older_version
@@ -242,7 +243,7 @@ class Server:
                 return _stream(_watcher(read, Watch.of(read)).of_past(then), handover)
             if target.is_collection and (older := older_version(read, then.seq)) is not None:
                 return await self._listed_then(read, run, older, asker)
-            return await _read(read, then, run)
+            return await _read(read, then, run, Past(self._links, run, asker))
         if is_watched:
             await self._uses.note(run.pk)
             stack.enter_context(_counted(visitor, request))
@@ -254,7 +255,7 @@ class Server:
             return _stream(texts, handover)
         if target.subresource == "log" and asks_to_follow(request.query_params):
             stack.enter_context(_counted(visitor, request))
-            return await self._followed(read, run)
+            return await self._followed(read, run, Past(self._links, run, asker))
         if target.is_collection:
             await stack.enter_async_context(self._lists.hold(request_key(request.scope)))
         async with AsyncExitStack() as held:
@@ -263,7 +264,7 @@ class Server:
                 await held.aclose()
                 return await self._listed_then(read, run, older, asker)
             stack.push_async_exit(held.pop_all())
-        return await _read(read, instant, run)
+        return await _read(read, instant, run, Past(self._links, run, asker))
 
     def _then(self, run: Run, seq: int, at: int, asker: str) -> Then:
         return Then(self._links, run.pk, seq, at, run.ahead or 0, asker)
@@ -274,7 +275,7 @@ class Server:
             at = await time_of(link, run.pk, seq)
         return await list_read(read, self._then(run, seq, at, asker))
 
-    async def _followed(self, read: Read, run: Run) -> Response:
+    async def _followed(self, read: Read, run: Run, past: Past) -> Response:
         """A log that goes on while the run does, and while the client may read it."""
         credential = credential_of(read.request.headers)
         scripts = await scripts_of_run(run.pk)
@@ -283,12 +284,12 @@ class Server:
             with suppress(*DATABASE_ERRORS, ApiError):
                 if await watcher_of(credential, run.pk) is not None:
                     async with now(self._links, run.pk) as later:
-                        return await pod_seen(read, later, scripts)
+                        return await pod_seen(read, later, scripts, None)
             return None
 
         # No transaction is held while the client follows.
         async with now(self._links, run.pk) as instant:
-            seen = await pod_seen(read, instant, scripts)
+            seen = await pod_seen(read, instant, scripts, past)
         return await log_answer(seen, read.request.query_params, scripts, look)
 
     async def _begun(
@@ -401,7 +402,7 @@ async def _faults(run: Run) -> dict[str, str]:
     return {}
 
 
-async def _read(read: Read, instant: Instant, run: Run) -> Response:
+async def _read(read: Read, instant: Instant, run: Run, past: Past) -> Response:
     if read.target.is_collection:
         return await list_read(read, instant)
     match read.target.subresource:
@@ -411,14 +412,14 @@ async def _read(read: Read, instant: Instant, run: Run) -> Response:
             return answered(scale_of(await found_object(read, instant), read.target.resource))
         case "log" | "exec" as what:
             scripts = await scripts_of_run(run.pk)
-            seen, query = await pod_seen(read, instant, scripts), read.request.query_params
+            seen, query = await pod_seen(read, instant, scripts, past), read.request.query_params
             if what == "exec":
                 return command_response(seen, query, scripts)
             return await log_answer(seen, query, scripts, None)
         case "proxy":
             pod, scripts = ProxiedPod.of(read.target.name), await scripts_of_run(run.pk)
             of_pod = replace(read, target=replace(read.target, name=pod.name))
-            seen = await pod_seen(of_pod, instant, scripts)
+            seen = await pod_seen(of_pod, instant, scripts, past)
             return proxy_answer(seen, pod.port, read.target.path, scripts)
         case part if part in REFUSED_PARTS:
             raise method_not_allowed(REFUSED_PARTS[part])

@@ -34,11 +34,15 @@ def _conditions(script: Script) -> Iterator[Condition]:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """A container of *pod* at one moment, and what the files in it are made of."""
+    """A container of *pod* at one moment, and what the files in it are made of.
+
+    *first*: the same when it started, of which parts of volumes are mounted.
+    """
 
     pod: Pod
     container: Manifest
     sources: Sources
+    first: Sources
 
     def text(self, template: str) -> str:
         """The text with its places filled."""
@@ -63,4 +67,4 @@ class Filling:
         return found.mode if place.what == MODE else found.content.decode(errors="replace")
 
     def _file(self, path: str) -> MountedFile | None:
-        return file_at(self.pod, self.container, path, self.sources)
+        return file_at(self.pod, self.container, path, self.sources, self.first)

@@ -72,14 +72,19 @@ def sources_of(pod: Pod) -> Iterator[tuple[str, str]]:
                 yield SECRET, name
 
 
-def file_at(pod: Pod, container: Manifest, path: str, sources: Sources) -> MountedFile | None:
-    """What *container* finds at *path*; None for nothing that is known here."""
+def file_at(
+    pod: Pod, container: Manifest, path: str, sources: Sources, first: Sources
+) -> MountedFile | None:
+    """What *container* finds at *path*; None for nothing that is known here.
+
+    A mounted part of a volume stays as it was when the container started, with the *first* sources.
+    """
     mount = _mount_of(container, path)
     if mount is None:
         return None
     volumes = items(pod.spec, "volumes")
     volume = next((one for one in volumes if one.get("name") == mount.get("name")), _NONE)
-    files = _files_of(pod, volume, sources)
+    files = _files_of(pod, volume, first if mount.get("subPath") else sources)
     if files is None:
         return None
     within = relpath(normpath(path), normpath(mount["mountPath"]))

@@ -14,7 +14,8 @@ _MOST_LINES: Final = 50_000
 _MOST_BYTES: Final = 10 * 1024 * 1024
 
 
-# What fills the places of a line that is printed at a time, in ns since EPOCH.
+# What fills the places of a line that is printed at a time, in ns since EPOCH: the same one as long as
+# nothing has changed.
 FillingAt = Callable[[int], Filling]
 
 
@@ -34,12 +35,23 @@ def printed_lines(
     come again and again, the oldest are gone: a kubelet rotates the log of a container, too.
     """
     most = _MOST_LINES // max(1, sum(line.every > 0 for line in script.logs))
+    # The same text is printed again and again, as long as nothing in it has changed.
+    known: dict[tuple[int, int], list[str]] = {}
     streams = [_times(line, started, since, until, most) for line in script.logs]
     for at, place in heapq.merge(*(_placed(times, i) for i, times in enumerate(streams))):
-        line, filling = script.logs[place], filling_at(at)
-        if filling.holds(line.condition):
-            for text in filling.text(line.text).splitlines() or [""]:
-                yield Printed(at, text)
+        filling = filling_at(at)
+        name = place, id(filling)
+        if name not in known:
+            known[name] = _texts(script.logs[place], filling)
+        for text in known[name]:
+            yield Printed(at, text)
+
+
+def _texts(line: LogLine, filling: Filling) -> list[str]:
+    """What is printed as one line, or as several; nothing where its condition does not hold."""
+    if not filling.holds(line.condition):
+        return []
+    return filling.text(line.text).splitlines() or [""]
 
 
 def _placed(times: Iterator[int], place: int) -> Iterator[tuple[int, int]]:

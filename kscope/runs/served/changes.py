@@ -19,6 +19,17 @@ async def entities_between(link: Link, run_id: int, after: int, upto: int) -> li
     return sorted(row[0] for row in await found.fetchall())
 
 
+async def changes_of(
+    link: Link, run_id: int, entities: Sequence[str], kinds: Sequence[str], after: int, upto: int
+) -> list[tuple[int, int]]:
+    """The events of *kinds* about *entities* after event *after*, up to *upto*, and their times in ns."""
+    found = await link.execute(
+        "SELECT seq, at FROM events_of_kinds(%s, %s, %s, %s) WHERE object = ANY(%s) ORDER BY seq",
+        [run_id, after, upto, [*kinds], [*entities]],
+    )
+    return [(seq, at) for seq, at in await found.fetchall()]
+
+
 async def written_by_commands(link: Link, run_id: int, after: int, upto: int) -> list[Row]:
     """What commands wrote, each version once: one that changed nothing left what was there."""
     found = await link.execute(

@@ -14,8 +14,8 @@ from typing import Final
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from engine.kernel.units import SECOND, nanoseconds_of, timestamp
-from engine.objects.scripts.filling import Filling
-from engine.objects.scripts.output import Printed, printed_lines
+from engine.objects.objects import Manifest
+from engine.objects.scripts.output import FillingAt, Printed, printed_lines
 from engine.objects.scripts.script import Script
 from kube.resources import PODS
 from kube.server.containers.found import FoundContainer, container_named, time_of
@@ -97,7 +97,7 @@ class Logged:
     """The run of a container that is asked for: from when to when, in ns since EPOCH, and its script."""
 
     script: Script
-    filling: Filling
+    filling_at: FillingAt
     started: int
     # None: it runs still.
     ended: int | None
@@ -137,21 +137,29 @@ async def log_answer(
 
 
 def _logged(found: FoundContainer, seen: Seen, *, previous: bool) -> Logged:
-    assert found.script is not None, "no entry is about the pod"
     state, told = found.state
-    script, filling = found.script, seen.filling_of(found)
     last = (found.status.get("lastState") or {}).get("terminated")
     where = f'container "{found.name}" in pod "{seen.pod.name}"'
     if previous:
         if not last:
             raise bad_request(f"previous terminated {where} not found")
-        return Logged(script, filling, time_of(last, "startedAt"), time_of(last, "finishedAt"))
+        return _run_of(found, seen, last, is_over=True)
     if state == "running":
-        return Logged(script, filling, time_of(told, "startedAt"), None)
+        return _run_of(found, seen, told, is_over=False)
     ended = told if state == "terminated" else last
     if ended:
-        return Logged(script, filling, time_of(ended, "startedAt"), time_of(ended, "finishedAt"))
+        return _run_of(found, seen, ended, is_over=True)
     raise bad_request(f"{where} is waiting to start: {told.get('reason') or 'ContainerCreating'}")
+
+
+def _run_of(found: FoundContainer, seen: Seen, state: Manifest, *, is_over: bool) -> Logged:
+    """The run of a container that *state*, a part of its status, tells of."""
+    assert found.script is not None, "no entry is about the pod"
+    started = time_of(state, "startedAt")
+    filling_at = seen.filling_since(found, started)
+    return Logged(
+        found.script, filling_at, started, time_of(state, "finishedAt") if is_over else None
+    )
 
 
 def _since(options: LogOptions, clock: int) -> int:
@@ -164,7 +172,7 @@ def _until_now(logged: Logged, since: int, clock: int) -> Iterable[Printed]:
     """The lines so far. What is printed in the second of its end is there."""
     until = clock + 1 if logged.ended is None else logged.ended + 1
     until = min(until, clock + 1)
-    return printed_lines(logged.script, logged.started, since, until, lambda _: logged.filling)
+    return printed_lines(logged.script, logged.started, since, until, logged.filling_at)
 
 
 def _text(lines: Iterable[Printed], options: LogOptions) -> str:

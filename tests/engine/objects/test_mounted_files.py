@@ -30,7 +30,7 @@ def found(
     spec = {"containers": [container], "volumes": [{"name": "v", **volume}], **spec}
     labels = {"zone": 'a"b', "app": "web"}
     metadata = {"name": "web", "namespace": "default", "labels": labels}
-    return file_at(Pod({"metadata": metadata, "spec": spec}), container, path, SOURCES)
+    return file_at(Pod({"metadata": metadata, "spec": spec}), container, path, SOURCES, SOURCES)
 
 
 def settings(**fields: Any) -> dict[str, Any]:
@@ -131,6 +131,16 @@ def test_a_mount_may_show_a_part() -> None:
     assert found(settings(items=ITEMS), "/etc/v/a", mount=folder) == (b"one", "-r--------")
 
 
+def test_a_mounted_part_stays_as_it_was() -> None:
+    later = Sources({("ConfigMap", "settings"): Held({"a": b"new"})})
+    volume = {"name": "v", **settings()}
+    whole, part = {"name": "v", "mountPath": "/v"}, {"name": "v", "mountPath": "/p", "subPath": "a"}
+    pod = Pod({"metadata": {"name": "web"}, "spec": {"volumes": [volume]}})
+    container = {"name": "main", "volumeMounts": [whole, part]}
+    found = [file_at(pod, container, path, later, SOURCES) for path in ("/v/a", "/p")]
+    assert [one and one.content for one in found] == [b"new", b"one"]
+
+
 @pytest.mark.parametrize(
     ("resource", "divisor", "text"),
     [
@@ -152,7 +162,7 @@ def test_hidden_data_have_empty_files() -> None:
     volume = {"name": "v", **keys(items=[{"key": "token", "path": "t"}])}
     container = {"name": "main", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}
     pod = Pod({"metadata": {"name": "web"}, "spec": {"volumes": [volume]}})
-    assert file_at(pod, container, "/v/t", hidden) == (b"", "-rw-r--r--")
+    assert file_at(pod, container, "/v/t", hidden, hidden) == (b"", "-rw-r--r--")
 
 
 def test_sources_are_those_of_all_volumes() -> None:

@@ -8,7 +8,7 @@ from engine.objects.scripts.output import answer_to, printed_lines
 from engine.objects.scripts.script import CommandAnswer, Condition, LogLine, Script
 
 POD = Pod({"metadata": {"name": "web"}, "spec": {}})
-FILLING = Filling(POD, {"name": "main"}, Sources())
+FILLING = Filling(POD, {"name": "main"}, Sources(), Sources())
 
 
 def lines(*logs: LogLine, since: int = 0, until: int = 10) -> list[tuple[int, str]]:

@@ -31,6 +31,7 @@ spec:
         - {ifFile: /etc/app/a.txt, text: "${file.mode:/etc/app/a.txt} ${file.content:/etc/app/a.txt}"}
         - {ifFile: /etc/app/b.txt, text: "never"}
         - {ifNoFile: /etc/app/b.txt, text: "${file.content:/etc/keys/token}"}
+        - {at: 90s, ifFile: /etc/app/a.txt, text: "then ${file.content:/etc/app/a.txt}"}
       exec:
         - {command: "cat /etc/app/a.txt", ifFile: /etc/app/a.txt, stdout: "${file.content:/etc/app/a.txt}"}
         - {command: "cat *", stderr: "No such file", exit: 1}
@@ -38,6 +39,7 @@ spec:
       http:
         - {path: "/name", body: "${metadata.name}"}
         - {path: "/old*", status: 410, body: "gone"}
+    - {container: timer, runs: [{for: 60s}]}
 ---
 apiVersion: v1
 kind: Node
@@ -118,6 +120,27 @@ async def test_a_log_speaks_of_pod_and_files(reading: Kube) -> None:
         "two",
         "hush",
     ]
+
+
+async def pass_a_minute(kube: Kube, name: str) -> None:
+    """A pod ends after it; at its speed the clock of the run stands when nothing is due."""
+    spec = {"containers": [{"name": "timer", "image": "i"}], "restartPolicy": "Never"}
+    body = {"metadata": {"name": name}, "spec": spec}
+    assert (await kube.ask("POST", f"{CORE}/pods", body)).status == 201
+    while (await kube.get(f"{CORE}/pods/{name}")).json["status"]["phase"] != "Succeeded":
+        await asyncio.sleep(0.05)
+
+
+async def test_lines_show_files_as_they_were(reading: Kube) -> None:
+    await pass_a_minute(reading, "one")
+    changed = {"metadata": {"name": "settings"}, "data": {"a": "three"}}
+    assert (await reading.ask("PUT", f"{CORE}/configmaps/settings", changed)).status == 200
+    await pass_a_minute(reading, "two")
+    lines = (await reading.get(f"{POD}/log")).body.decode().splitlines()
+    assert lines[1:] == ["-r--r----- one", "two", "hush", "then three"]
+    await reading.ask("DELETE", f"{CORE}/configmaps/settings")
+    assert (await output(reading, "cat", FILE))[1] == "No such file"
+    assert (await reading.get(f"{POD}/log?tailLines=1")).body.decode() == "then three\n"
 
 
 async def test_a_command_finds_the_file_or_not(reading: Kube) -> None:
