@@ -292,6 +292,47 @@ async def test_the_kubernetes_api_shows_the_owner_all(asgi: Asgi, run: Run, owne
     assert not any(NEVER in text for text in shown.values())
 
 
+SPEAKS = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": "speaks",
+        "namespace": "default",
+        "annotations": {
+            "kscope.dev/containers": json.dumps(
+                {
+                    "logs": ["told: ${file.content:/etc/app/app.conf}"],
+                    "http": [{"body": "told: ${file.content:/etc/app/app.conf}"}],
+                }
+            )
+        },
+    },
+    "spec": {
+        "nodeName": "n1",
+        "containers": [
+            {"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": "/etc/app"}]}
+        ],
+        "volumes": [{"name": "v", "configMap": {"name": "made"}}],
+    },
+}
+
+
+async def test_containers_tell_readers_no_content_of_files(
+    asgi: Asgi, run: Run, owner: User, reader: User
+) -> None:
+    await sync_to_async(services.command_submit)(
+        run=run, body={"verb": "create", "manifest": SPEAKS}
+    )
+    await sync_to_async(runner.run_drive)(run.pk)
+    pod = f"/k8s/runs/{run.pk}/api/v1/namespaces/default/pods/speaks"
+    for user, is_shown in ((reader, False), (owner, True)):
+        token = await sync_to_async(token_of)(user)
+        for part in ("log", "proxy/"):
+            answer = await asgi.ask(f"{pod}/{part}", authorization=token)
+            assert answer.body.decode().startswith("told: "), (part, answer.body)
+            assert (HUSH in answer.body.decode()) is is_shown
+
+
 async def test_watchers_share_no_text_with_such_values(
     asgi: Asgi, run: Run, owner: User, reader: User
 ) -> None:
