@@ -166,9 +166,7 @@ def test_commands_wait_until_the_database_is_back(
     assert (run.head_commands, run.lease_epoch) == (1, 1)
 
 
-def test_who_took_a_run_meanwhile_keeps_it(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_took_a_run_meanwhile_keeps_it(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     run, commit = start(play=True, speed="max"), slices.slice_commit
     before: list[int] = []
 
