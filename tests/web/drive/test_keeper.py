@@ -14,6 +14,7 @@ from kscope.runs.drive import engines, garbage, keeper, runner, slices
 from kscope.runs.drive.ending import stuck
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.garbage import GROWTH_BYTES, GrowthCollector
+from kscope.runs.drive.hosting.loop import Loop
 from kscope.runs.drive.keeper import Build, Keeper
 from kscope.runs.drive.replay import Making
 from kscope.runs.models import Run
@@ -325,6 +326,22 @@ def test_garbage_is_looked_for_as_memory_grows(monkeypatch: pytest.MonkeyPatch) 
         used += GROWTH_BYTES // 10
     # So seldom that it costs nothing, so often that garbage stays below half of what is used.
     assert 5 < len(collected) < 20
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_only_a_full_process_of_several_frees_memory(
+    start: Start, monkeypatch: pytest.MonkeyPatch, settings: Any, runs: int
+) -> None:
+    freed: list[int] = []
+    settings.DRIVER_MEMORY_MIB = 1
+    monkeypatch.setattr(garbage, "MEASURE_SECONDS", 0.0)
+    monkeypatch.setattr(garbage, "give_back", lambda: freed.append(1))
+    engines.engines_forget()
+    loop = Loop()
+    for _ in range(runs):
+        loop.adopt(start(play=True, speed="max").pk)
+    loop.run()
+    assert bool(freed) == (runs > 1)
 
 
 def test_growth_of_a_first_state_is_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -283,7 +283,10 @@ class Loop:
             self._growth.expect(used)
         else:
             self._growth.look(used)
-        if used <= settings.DRIVER_MEMORY_MIB * 2**20:
+        # Of a large run that is alone there is nothing to free: to look takes seconds each time.
+        if used <= settings.DRIVER_MEMORY_MIB * 2**20 or not (
+            engines_memory() or len(self._hosted) > 1
+        ):
             return
         engines_forget()
         garbage.give_back()
