@@ -260,13 +260,16 @@ def _seek_row(name: str, found: list[Answer]) -> Row:
 
 
 def _why_row(reader: Reader) -> Row:
-    answers = [reader.get(f"pods/default/{STUCK}/why/") for _ in range(2)]
+    # On a busy machine it may take longer than an answer may take.
+    path, statuses = f"pods/default/{STUCK}/why/", (200, 504)
+    answers = [reader.get(path, statuses=statuses) for _ in range(2)]
     first, again = (each.cpu / 1_000 for each in answers)
+    took = f"{answers[0].wall / 1_000:.1f} s by the clock"
     return Row(
         name="why at the end, first",
         figure=first,
         unit="s of CPU",
         baseline=again,
         against="once more",
-        note=f"{answers[0].wall / 1_000:.1f} s by the clock",
+        note=took if answers[1].status == 200 else f"given up: {took}",
     )

@@ -12,7 +12,7 @@ from django.db import connection
 from engine.input.generate import synthetic
 from engine.input.loader import load_files
 from kscope.runs import contents, services
-from kscope.runs.contents import Digest, document_of, items_of, packed
+from kscope.runs.contents import Digest, document_of, items_of, packed, sharing
 from kscope.runs.models import KeptEvidence, Scenario, ScenarioPiece
 from tests.web.conftest import CLUSTER, kept_scenario
 
@@ -92,3 +92,27 @@ def test_documents_of_the_old_form_become_pieces(scenario: Scenario) -> None:
     assert {"objects", "steps", "outside"}.isdisjoint(scenario.header)
     lines = ScenarioPiece.objects.get(scenario=scenario, part="outside").lines
     assert zlib.decompress(lines).startswith(b'{"kind"')
+
+
+def test_neighbouring_pods_share_what_is_equal() -> None:
+    def made() -> list[Any]:
+        return [
+            {"apiVersion": "v1", "kind": kind, "metadata": {"labels": labels}, "spec": spec}
+            for kind, labels, spec in (
+                ("Pod", {"app": "a"}, {"containers": [{"name": "c"}], "priority": 7}),
+                ("Node", {"app": "a"}, {"taints": []}),
+                ("Pod", {"app": "b"}, {"containers": [{"name": "c"}], "nodeName": "n"}),
+                ("Pod", {"app": "b"}, None),
+                ("Pod", None, {"containers": [{"name": "d"}]}),
+                ("Pod", None, {"overhead": {"cpu": 1}}),
+                ("Pod", None, {"overhead": {"cpu": 1.0}}),
+            )
+        ]
+
+    first, node, second, third, *_, last = shared = list(sharing(made()))
+    assert orjson.dumps(shared) == orjson.dumps(made())
+    assert second["spec"]["containers"] is first["spec"]["containers"]
+    assert second["metadata"] is not first["metadata"]
+    assert node["metadata"]["labels"] is not first["metadata"]["labels"]
+    assert isinstance(last["spec"]["overhead"]["cpu"], float)
+    assert third["spec"] is None
