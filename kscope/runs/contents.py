@@ -172,6 +172,7 @@ def items_are_same(scenario_id: int, other_id: int, part: str) -> bool:
 def document_of(scenario: Scenario) -> Manifest:
     """The whole document: what `engine.input.scenario.Scenario.from_dict` reads."""
     read = document_in_parts(scenario)
+    read["objects"] = sharing(read["objects"])
     return {name: [*part] if isinstance(part, Iterator) else part for name, part in read.items()}
 
 
@@ -184,12 +185,7 @@ def document_in_parts(scenario: Scenario) -> Manifest:
 
 def loaded_of(scenario: Scenario, **chosen: Any) -> LoadedScenario:
     """The scenario as it was loaded, with what is *chosen* in place of what it says."""
-    read = document_in_parts(scenario)
-    read["objects"] = sharing(read["objects"])
-    document = {
-        name: [*part] if isinstance(part, Iterator) else part for name, part in read.items()
-    }
-    return LoadedScenario.from_dict({**document, **chosen})
+    return LoadedScenario.from_dict({**document_of(scenario), **chosen})
 
 
 def sharing(objects: Iterable[Manifest]) -> Iterator[Manifest]:
