@@ -51,7 +51,8 @@ class Answers:
         while True:
             found = Run.objects.get(pk=run)
             services.run_transport(run=found, action="play", speed=Run.Speed.MAX)
-            found = self._wait(run)
+            self._wait(run)
+            found = Run.objects.get(pk=run)
             if found.head_at >= until and self._stand(run):
                 return self.look(run)
             if found.status == Run.Status.FAILED or found.stopped_by:
@@ -78,12 +79,10 @@ class Answers:
                     found.scenario.delete()
         return {}
 
-    def _wait(self, run: int) -> Run:
-        """The run once it does not play any more."""
-        while True:
-            found = Run.objects.get(pk=run)
-            if found.status in _STATES:
-                return found
+    def _wait(self, run: int) -> None:
+        """Return once it does not play any more."""
+        status = Run.objects.filter(pk=run).values_list("status", flat=True)
+        while status.get() not in _STATES:
             time.sleep(_LOOK_SECONDS)
 
     def _stand(self, run: int) -> bool:

@@ -29,6 +29,7 @@ from kube.openapi.operations import Version2
 from kube.resources import Resource
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_MEANS = "x-kubernetes-group-version-kind"
 # One whose fields describe what all objects have.
 _ANY_KIND = "io.k8s.api.core.v1.ConfigMap"
 _CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
@@ -153,11 +154,21 @@ def _with_embedded(schema: Mapping[str, Any]) -> Schema:
 
 def _named(one: Resource, kind: str) -> Schema:
     meant = {"group": one.group, "kind": kind, "version": one.version}
-    return {"x-kubernetes-group-version-kind": [meant]}
+    return {_MEANS: [meant]}
 
 
 def _of_version_2(known: Definitions) -> Definitions:
-    return {name: _simpler(schema) for name, schema in known.items()}
+    return {name: _simpler_kind(schema) for name, schema in known.items()}
+
+
+def _simpler_kind(schema: Schema) -> Schema:
+    """The schema of a kind. Of one with fields that nobody knows, a client may not know any.
+
+    Upstream: builder.go, buildKubeNative().
+    """
+    if not schema.get("x-kubernetes-preserve-unknown-fields"):
+        return _simpler(schema)
+    return {"type": "object", _MEANS: schema[_MEANS]} if _MEANS in schema else _simpler(schema)
 
 
 def _simpler(schema: Mapping[str, Any]) -> Schema:

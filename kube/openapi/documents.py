@@ -85,7 +85,7 @@ def document_v3(served: Iterable[Resource], known: Definitions) -> Schema:
         "openapi": "3.0.0",
         "info": _INFO,
         "paths": paths_of(resources, Version3(), known),
-        "components": {"schemas": pointing("#/components/schemas/", schemas)},
+        "components": {"schemas": _wrapped(pointing("#/components/schemas/", schemas))},
     }
 
 
@@ -126,6 +126,21 @@ def in_version(known: Definitions, special: Definitions) -> Definitions:
 def pointing(prefix: str, schemas: Definitions) -> Definitions:
     """The schemas with references that begin with *prefix*."""
     return {name: _pointed(prefix, one) for name, one in schemas.items()}
+
+
+def _wrapped(schema: Any) -> Any:
+    """A schema of version 3, in which whatever stands beside a reference would not count.
+
+    Upstream: kube-openapi, pkg/builder3/util/util.go, WrapRefs().
+    """
+    if isinstance(schema, list):
+        return [_wrapped(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _wrapped(value) for key, value in schema.items()}
+    if isinstance(found.get("$ref"), str) and len(found) > 1:
+        return {"allOf": [{"$ref": found.pop("$ref")}], **found}
+    return found
 
 
 def _pointed(prefix: str, schema: Any) -> Any:

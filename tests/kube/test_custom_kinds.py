@@ -77,3 +77,16 @@ def test_schemas_describe_what_all_objects_have() -> None:
     whole = widget["properties"]["spec"]["properties"]["whole"]
     assert whole["properties"]["kind"]["description"].startswith("kind is a string value")
     assert whole["required"] == ["kind", "spec", "apiVersion"]
+
+
+def test_kind_with_unknown_fields_is_any_object() -> None:
+    made = established()
+    schema = made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["x-kubernetes-preserve-unknown-fields"] = True
+    found = documents_with(CustomResources.of([made]))
+    assert orjson.loads(found.v2_json)["definitions"]["com.example.v1.Widget"] == {
+        "type": "object",
+        "x-kubernetes-group-version-kind": [
+            {"group": "example.com", "kind": "Widget", "version": "v1"}
+        ],
+    }

@@ -1,5 +1,6 @@
 """The schemas that clients read, in each form. Upstream: kube-openapi, gnostic OpenAPIv2.proto."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -146,3 +147,13 @@ def test_no_validator_is_imported_for_schemas() -> None:
     )
     # In a process of its own: another test may have imported it.
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_nothing_stands_beside_a_reference() -> None:
+    text = openapi.v3("api/v1") or b""
+    schemas = orjson.loads(text)["components"]["schemas"]
+    metadata = schemas["io.k8s.api.core.v1.Pod"]["properties"]["metadata"]
+    meant = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+    assert metadata["allOf"] == [{"$ref": meant}]
+    assert metadata["description"].startswith("Standard object's metadata.")
+    assert not re.search(rb'"\$ref":"[^"]*",|,"\$ref":"', text)

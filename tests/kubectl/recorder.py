@@ -33,7 +33,7 @@ class Recorder:
         self.exchanges: list[Exchange] = []
         self.command = ""
         self.cluster = cluster
-        self._host = urlsplit(server).netloc
+        self.host = urlsplit(server).netloc
         # Held while a request is answered, or time goes on.
         self.lock = threading.Lock()
 
@@ -70,7 +70,7 @@ class Recorder:
         content = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
         # A compressed answer could not be looked at.
         headers = {k: v for k, v in handler.headers.items() if k != "Accept-Encoding"}
-        upstream = http.client.HTTPConnection(self._host, timeout=HANG_SECONDS)
+        upstream = http.client.HTTPConnection(self.host, timeout=HANG_SECONDS)
         with self.lock:
             at = self.cluster.now
             upstream.request(handler.command, handler.path, content, headers)

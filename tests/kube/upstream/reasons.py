@@ -15,11 +15,6 @@ _REASONS: Final = (
         "a run calls no webhook, also not one that converts objects between versions.",
     ),
     (
-        r"CustomResourcePublishOpenAPI",
-        "the suite was built with Go 1.27, whose JSON writes the schema that the spec expects in "
-        "another form (`tests/kube/upstream/__init__.py`).",
-    ),
-    (
         r"support continue listing from the last key",
         "nobody writes while it waits for the token to expire, as no lease of a run is an event: "
         "so no version is ever newer than that of the first page.",
@@ -31,7 +26,13 @@ _REASONS: Final = (
     ),
 )
 # The same of specs that pass, and of which nothing is kept that could be played.
-_UNHELD: Final = ((r"", "not recorded yet in a form that is answered alike each time."),)
+_UNHELD: Final = (
+    (
+        r"ResourceQuota should apply changes to a resourcequota status",
+        "its writes race with the controller of quotas, a tenth of a second apart: who comes first "
+        "is seen in the answers.",
+    ),
+)
 
 
 def unheld_reason(name: str) -> str:

@@ -5,8 +5,10 @@ is known what was answered before what; the lines of watches and of logs come in
 """
 
 import json
+import socket
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPResponse
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -30,6 +32,20 @@ class SpecRecorder(Recorder):
         self._file = path.open("w")
         self._streams = 0
         self._at = 0.0
+
+    def pass_on(self, handler: BaseHTTPRequestHandler) -> None:
+        """As for any client; what is said on a WebSocket is passed on, and not written."""
+        if handler.headers.get("Upgrade", "").lower() != "websocket":
+            super().pass_on(handler)
+            return
+        host, _, port = self.host.partition(":")
+        with socket.create_connection((host, int(port))) as upstream:
+            lines = [f"{name}: {value}" for name, value in handler.headers.items()]
+            upstream.sendall("\r\n".join([handler.requestline, *lines, "", ""]).encode())
+            back = threading.Thread(target=_pump, args=(upstream, handler.connection), daemon=True)
+            back.start()
+            _pump(handler.connection, upstream)
+            back.join()
 
     def begin(
         self, handler: BaseHTTPRequestHandler, content: bytes, answer: HTTPResponse, at: float
@@ -59,6 +75,14 @@ class SpecRecorder(Recorder):
         """What is said from now on is not written."""
         with self.lock:
             self._file.close()
+
+
+def _pump(giving: socket.socket, taking: socket.socket) -> None:
+    """Pass on what comes until one of the two has left."""
+    with suppress(OSError):
+        while piece := giving.recv(65536):
+            taking.sendall(piece)
+        taking.shutdown(socket.SHUT_WR)
 
 
 class _Told(Note):

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.kube.upstream import page
-from tests.kube.upstream.golden.reducing import steps_of
+from tests.kube.upstream.golden.reducing import begins, steps_of
 from tests.kube.upstream.golden.steps import Golden, pack
+from tests.kube.upstream.reasons import UNKNOWN, unheld_reason
 from tests.kube.upstream.suite import Spec
 
 
@@ -16,11 +17,16 @@ def pack_all(folder: Path, told: Mapping[Spec, str]) -> int:
     found: list[Golden] = []
     for spec, one in sorted(told.items()):
         path = folder / f"{spec.file_name}.jsonl"
-        if path.exists():
+        if path.exists() and unheld_reason(page.shown(spec)) == UNKNOWN:
             with path.open() as lines:
-                steps = steps_of([json.loads(line) for line in lines], framework)
+                entries = [json.loads(line) for line in lines]
             found.append(
-                Golden(name=page.shown(spec), is_scripted=one == page.SCRIPTED, steps=steps)
+                Golden(
+                    name=page.shown(spec),
+                    is_scripted=one == page.SCRIPTED,
+                    begins=begins(entries),
+                    steps=steps_of(entries, framework),
+                )
             )
     pack(found)
     return len(found)

@@ -12,10 +12,8 @@ may come between them, for it depends on the clock which changes of controllers 
 """
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
@@ -33,7 +31,6 @@ _SOON_SECONDS = 0.4
 _LINE_SECONDS = 1.5
 # Fields belong to it.
 AGENT = "e2e.test"
-_AT = re.compile(r"<at (-?[\d.]+) (\d+)>")
 
 
 class Player:
@@ -44,7 +41,6 @@ class Player:
         self._move = move
         self._at = at
         self._names: Names = {}
-        self._began: datetime | None = None
         self._streams: dict[int, AsyncIterator[bytes]] = {}
         # Lines that no step was about, and the next line of each.
         self._come: dict[int, list[Any]] = {}
@@ -95,7 +91,7 @@ class Player:
             self._streams[step.stream] = await stack.enter_async_context(reading)
             return
         content_type = headers.pop("content-type")
-        body = _AT.sub(self._instant, substituted(step.body, self._names)).encode()
+        body = substituted(step.body, self._names).encode()
         answer = await self._kube.ask(step.method, path, body, content_type=content_type, **headers)
         found = shortened(step.method, step.path, _document(answer.body))
         if answer.status != step.status:
@@ -103,9 +99,6 @@ class Player:
         self._names = (
             match(step.answer, found, self._names) if step.answer is not None else self._names
         )
-        if self._began is None and step.method == "POST":
-            made = found["metadata"]["creationTimestamp"]
-            self._began = datetime.fromisoformat(made) - timedelta(seconds=int(self._at))
 
     async def _line(self, step: Step) -> None:
         """Find the line among those that have come; what else comes may be meant by a later step."""
@@ -132,13 +125,6 @@ class Player:
     def _leave(self) -> None:
         for one in self._coming.values():
             one.cancel()
-
-    def _instant(self, found: re.Match[str]) -> str:
-        assert self._began is not None
-        then = self._began + timedelta(seconds=float(found[1]))
-        whole, part = then.strftime("%Y-%m-%dT%H:%M:%S"), f".{then.microsecond:06}"
-        size = int(found[2]) - len(whole) - 1
-        return f"{whole}{part[:size] if size else ''}Z"
 
 
 async def _next(lines: AsyncIterator[bytes]) -> bytes:

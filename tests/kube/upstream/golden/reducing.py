@@ -1,16 +1,17 @@
 """Makes steps of a recording: what is said again and again is kept once, what differs gets a name.
 
-- Of reads of the same address, and of lines about the same object, between two writes: the last.
+- Of reads of the same address between two writes: the last. Of lines about the same object in a
+  watch: the last, and those of versions that the client wrote. No line after the last write.
 - What the framework of the suite reads before and around each spec: in the spec that comes first.
 - Uids, addresses, ports, tokens, names that the server made and versions that a request names:
-  "<uid 3>", and so on. Other versions: "<version>". Times in answers: "<time>". Times that the client
-  says: "<at 12.5>", in seconds of the run.
+  "<uid 3>", and so on. Other versions: "<version>". Times in answers: "<time>".
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -31,8 +32,8 @@ _NAMESPACE = re.compile(r"/namespaces/[^/?]+")
 _FURNITURE = re.compile(r"fieldSelector=metadata.name%3D(?:default|kube-root-ca.crt)&")
 _VERSION_IN_BODY = re.compile(r'(\\?"resourceVersion\\?"\s*:\s*\\?")(\d+)')
 _VERSION_IN_PATH = re.compile(r"((?:[?&]|^)resourceVersion=)(\d+)")
+_END_OF_SECOND = 0.95
 _INITIAL_END = "k8s.io/initial-events-end"
-_FAR = timedelta(days=1)
 
 
 class Value(NamedTuple):
@@ -45,6 +46,7 @@ class Value(NamedTuple):
 def steps_of(entries: Sequence[Entry], framework: set[str]) -> list[Step]:
     """The steps of one spec; *framework* has what those before it have read, and gets more."""
     read = [*_read(entries)]
+    _set_seconds(read, begins(entries))
     kept = _last_ones([*_without_framework(read, framework)])
     return [*_Naming(read, kept).steps()]
 
@@ -66,6 +68,22 @@ def _read(entries: Sequence[Entry]) -> Iterator[Entry]:
         yield one
 
 
+def _set_seconds(read: Sequence[Entry], began: str) -> None:
+    """Put each write in the second of the run that its answer tells: `at` is a little later."""
+    for one in read:
+        metadata = one["answer"].get("metadata") if isinstance(one["answer"], dict) else None
+        if not (began and metadata and one.get("method") in ("POST", "PUT", "PATCH")):
+            continue
+        told = [each["time"] for each in metadata.get("managedFields") or () if "time" in each]
+        if one["method"] == "POST" and "creationTimestamp" in metadata:
+            told = [metadata["creationTimestamp"]]
+        if told:
+            then = datetime.fromisoformat(max(told)) - datetime.fromisoformat(began)
+            second = then.total_seconds()
+            if second + 1 <= one["at"] < second + 2:
+                one["at"] = second + _END_OF_SECOND
+
+
 def _document(text: str | None) -> Any:
     if text is None or text.startswith("base64:"):
         return None
@@ -77,7 +95,7 @@ def _document(text: str | None) -> Any:
 
 def _without_framework(read: Sequence[Entry], framework: set[str]) -> Iterator[Entry]:
     """Leave out what has been kept already of what all specs read."""
-    first = next((one["number"] for one in read if one.get("method", "GET") != "GET"), 0)
+    first = next((one["number"] for one in read if _writes(one)), 0)
     left_out: set[int | None] = set()
     for one in read:
         if one.get("of_stream") in left_out:
@@ -93,31 +111,50 @@ def _without_framework(read: Sequence[Entry], framework: set[str]) -> Iterator[E
 
 
 def _last_ones(entries: Sequence[Entry]) -> list[Entry]:
+    written = {_version_of(one["answer"]) for one in entries if _writes(one)} - {None}
     kept: list[Entry] = []
     later: set[Any] = set()
+    later_lines: set[Any] = set()
+    # The framework deletes the namespace once the spec is over.
+    last = max((one["number"] for one in entries if _writes(one)), default=0)
     for one in reversed(entries):
-        if one.get("method", "GET") != "GET":
+        if "of_stream" in one:
+            if one["number"] > last:
+                continue
+            key = _line_about(one)
+            if key in later_lines and _version_of(one["answer"].get("object")) not in written:
+                continue
+            later_lines.add(key)
+        elif _writes(one):
             later.clear()
         elif not one.get("stream"):
-            key = _said_again(one)
-            if key in later:
+            if one["path"] in later:
                 continue
-            later.add(key)
+            later.add(one["path"])
         kept.append(one)
     return kept[::-1]
 
 
-def _said_again(entry: Entry) -> Any:
-    """What a later entry would say anew."""
-    if "path" in entry:
-        return entry["path"]
+def _writes(entry: Entry) -> bool:
+    return entry.get("method", "GET") != "GET"
+
+
+def _version_of(one: Any) -> Any:
+    """What tells a version of an object from all others; None where it is no object."""
+    metadata = one.get("metadata") if isinstance(one, dict) else None
+    if not metadata or "uid" not in metadata:
+        return None
+    return metadata["uid"], metadata.get("resourceVersion")
+
+
+def _line_about(entry: Entry) -> Any:
+    """What later lines would say anew."""
     answer = entry["answer"]
     if not isinstance(answer, dict):
         return entry["of_stream"], answer
     metadata = answer.get("object", {}).get("metadata", {})
-    if answer.get("type") == "BOOKMARK":
-        return entry["of_stream"], answer["type"], _INITIAL_END in metadata.get("annotations", {})
-    return entry["of_stream"], metadata.get("uid")
+    is_initial = _INITIAL_END in (metadata.get("annotations") or {})
+    return entry["of_stream"], metadata.get("uid"), is_initial
 
 
 # -- what gets a name -----------------------------------------------------------------------------
@@ -128,7 +165,6 @@ class _Naming:
 
     def __init__(self, read: Sequence[Entry], kept: Sequence[Entry]) -> None:
         self._kept = list(kept)
-        self._began = _began(read)
         self._kinds: dict[str, str] = {}
         self._numbers: dict[Value, int] = {}
         said = ""
@@ -215,7 +251,9 @@ class _Naming:
     def _named(self, one: Any, key: str = "") -> Any:
         match one:
             case dict():
-                return {name: self._named(value, name) for name, value in one.items()}
+                return {
+                    self._named_text(name): self._named(value, name) for name, value in one.items()
+                }
             case list():
                 return [self._named(value) for value in one]
             case str() if key == "resourceVersion" and one.isdigit():
@@ -241,19 +279,13 @@ class _Naming:
                 ),
                 text,
             )
-        return _TIME.sub(self._instant, text)
+        return text
 
     def _named_path(self, path: str) -> str:
         text = _VERSION_IN_PATH.sub(
             lambda one: one[1] + (self._version(one[2]) if one[2] != "0" else "0"), path
         )
         return self._named_text(text)
-
-    def _instant(self, found: re.Match[str]) -> str:
-        then = datetime.fromisoformat(found[0])
-        if self._began is None or abs(then - self._began) > _FAR:
-            return found[0]
-        return f"<at {(then - self._began).total_seconds():g} {len(found[0])}>"
 
 
 def _values(one: Any, method: str | None, key: str = "") -> Iterator[Value]:
@@ -285,12 +317,12 @@ def _values(one: Any, method: str | None, key: str = "") -> Iterator[Value]:
             return
 
 
-def _began(read: Sequence[Entry]) -> datetime | None:
-    """The instant at which the run began, as far as the first object that was made tells it."""
-    for one in read:
-        if one.get("method") == "POST" and isinstance(one["answer"], dict):
-            made = one["answer"].get("metadata", {}).get("creationTimestamp")
-            if made:
-                then = datetime.fromisoformat(made).astimezone(UTC)
-                return then - timedelta(seconds=int(one["at"]))
-    return None
+def begins(entries: Sequence[Entry]) -> str:
+    """The instant at which the run began, in whole seconds, as most of what was created tells it."""
+    found: Counter[datetime] = Counter()
+    for one in entries:
+        answer = _document(one.get("answer")) if one.get("method") == "POST" else None
+        metadata = answer.get("metadata") if isinstance(answer, dict) else None
+        if metadata and (made := metadata.get("creationTimestamp")):
+            found[datetime.fromisoformat(made) - timedelta(seconds=int(one["at"]))] += 1
+    return found.most_common(1)[0][0].isoformat() if found else ""

@@ -50,10 +50,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Golden:
-    """What was said in one spec, on a run whose containers have a script or have not."""
+    """What was said in one spec, on a run whose containers have a script or have not.
+
+    `begins` is when the run began: clients say times that are compared with those of objects.
+    """
 
     name: str
     is_scripted: bool
+    begins: str
     steps: Sequence[Step]
 
 
@@ -93,7 +97,7 @@ def pack(transcripts: Sequence[Golden]) -> None:
     kept |= {one.name: one for one in transcripts}
     with tarfile.open(ARCHIVE, "w:xz", preset=9) as archive:
         for name, one in sorted(kept.items()):
-            head = {"name": name, "is_scripted": one.is_scripted}
+            head = {"name": name, "is_scripted": one.is_scripted, "begins": one.begins}
             lines = [head, *(_short(step) for step in one.steps)]
             content = "".join(f"{json.dumps(each)}\n" for each in lines).encode()
             member = tarfile.TarInfo(f"{name.replace('/', '-')}.jsonl")

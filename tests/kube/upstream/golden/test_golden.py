@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.db import connection, connections
 
 from kscope.runs.app_registry import registry
 from kscope.runs.drive.hosting.loop import Loop
+from kscope.runs.models import Run
 from kube.clusters.answers import Answers
 from tests.kube.server.client import Kube
 from tests.kube.upstream.golden.playing import Player
@@ -55,6 +57,9 @@ async def play(drivers: None) -> AsyncIterator[Play]:
         files = [("scenario.yaml", scenario(is_scripted=golden.is_scripted))]
         options: dict[str, Any] = {**DECIDES, "external_scheduler": False}
         run = (await sync_to_async(answers.create)(files, options))["run"]
+
+        begins = datetime.fromisoformat(golden.begins)
+        await Run.objects.filter(pk=run).aupdate(created=begins)
 
         async def move(at: float) -> None:
             await sync_to_async(answers.move)(run, round(at * _SECOND))
