@@ -121,9 +121,11 @@ def _tree_cpu(process: psutil.Process) -> float:
 
 
 def _peak_mib(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text().splitlines()
-    found = next(line for line in status if line.startswith("VmHWM"))
-    return int(found.split()[1]) // 1_024
+    """The most that it has had. Raises psutil.NoSuchProcess once it has ended."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) // 1_024
+    raise psutil.NoSuchProcess(pid)
 
 
 def _first_state(stack: Servers, run: Any) -> Worked:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import fill
 
 from tests.kube.upstream.golden.steps import ARCHIVE, goldens_kept
 from tests.kube.upstream.reasons import UNKNOWN, reason_for, unheld_reason
@@ -61,7 +62,8 @@ def unheld(told: Mapping[str, str]) -> list[str]:
 
 def unheld_told(told: Mapping[str, str]) -> list[str]:
     """A list of those with the reasons."""
-    lines = [f"- {name}: {unheld_reason(name)}" for name in unheld(told)]
+    told_of = (f"- {name}: {unheld_reason(name)}" for name in unheld(told))
+    lines = [fill(one, 100, subsequent_indent="  ", break_on_hyphens=False) for one in told_of]
     return ["Of these nothing is kept:\n", *lines, ""] if lines else []
 
 
