@@ -16,13 +16,15 @@ from tests.waiting import HANG_SECONDS
 
 SCENARIO = Path(__file__).parents[2] / "kubectl/scenario.yaml"
 _NUMBER = re.compile(r"\d+")
+_SCHEMAS = "/openapi/v3"
+_HASH = re.compile(rb"(/openapi/v3/[^?\"]+)\?hash=(\w+)")
 
 
 class Repeated:
     """A cluster to which recorded requests are sent again, at their virtual times.
 
-    Names that a server chooses, uids and versions are those of this cluster: they are learnt from
-    its answers.
+    Names that a server chooses, uids, versions and hashes of schemas are those of this cluster: they
+    are learnt from its answers.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -33,6 +35,8 @@ class Repeated:
         self._at = 0.0
         self._versions: dict[str, str] = {}
         self._names: dict[str, str] = {}
+        # Of the documents of schemas, by path.
+        self._hashes: dict[str, str] = {}
 
     def send(self, one: Exchange) -> tuple[int, str, bytes]:
         """Status, content type and content of the answer; of a watch only what comes at once."""
@@ -53,6 +57,8 @@ class Repeated:
             told = answer.read()
         finally:
             link.close()
+        if one.path.partition("?")[0] == _SCHEMAS:
+            self._hashes |= {path.decode(): found.decode() for path, found in _HASH.findall(told)}
         names = names_in(told, content_type)
         if len(names) == len(one.names):
             self._learn(one.names, names)
@@ -70,6 +76,10 @@ class Repeated:
         def newest(found: re.Match[str]) -> str:
             return f"resourceVersion={self._versions.get(found[1], found[1])}"
 
+        document, _, query = path.partition("?")
+        if document in self._hashes:
+            query = re.sub(r"hash=\w+", f"hash={self._hashes[document]}", query)
+            path = f"{document}?{query}"
         return re.sub(r"resourceVersion=(\d+)", newest, path)
 
     def _translated(self, text: str) -> str:
