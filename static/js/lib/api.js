@@ -119,12 +119,6 @@ export function openSocket(url) {
   return socket;
 }
 
-/** The value of a compressed JSON text. @param {ArrayBuffer} data */
-export function unpacked(data) {
-  const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).json();
-}
-
 /**
  * Send a form with its files to where it says. `onSent` hears how much has been sent, of what; `onText` is called with the
  * request each time that more of the answer has come, `onEnd` when all of it has, `onFail` when no server was reached.

@@ -1,4 +1,5 @@
-import {openSocket, unpacked} from "../../lib/api.js";
+import {openSocket} from "../../lib/api.js";
+import {unpacked} from "../../lib/packed.js";
 
 const FIRST_WAIT_MS = 400;
 const LONGEST_WAIT_MS = 8000;
