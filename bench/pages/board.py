@@ -93,7 +93,7 @@ new MutationObserver((_, observer) => {
   if (!document.querySelector("main.board:not(.waiting)")) return;
   observer.disconnect();
   requestAnimationFrame(() => requestAnimationFrame(() => { seen.drawn = performance.now(); }));
-}).observe(document, {childList: true, subtree: true});
+}).observe(document, {childList: true, subtree: true, attributeFilter: ["class"]});
 const count = () => { seen.frames += 1; requestAnimationFrame(count); };
 requestAnimationFrame(count);
 """
