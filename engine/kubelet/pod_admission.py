@@ -16,13 +16,12 @@ from engine.objects.pods.pod_resources import (
     is_extended_resource_name,
     pod_resources,
 )
-from engine.objects.pods.tolerations import Taint, Toleration
+from engine.objects.pods.tolerations import NO_EXECUTE, untolerated
 from engine.objects.selectors import NodeSelector
 
 # Upstream adds requests in this order and reports the first resource that does not fit.
 _FIRST: Final = ("pods", "cpu", "memory", "ephemeral-storage")
 _ANY_ADDRESS: Final = "0.0.0.0"
-_NO_EXECUTE: Final = "NoExecute"
 # Of the object that stands for a pod which the kubelet has from a file.
 _MIRROR: Final = "kubernetes.io/config.mirror"
 
@@ -87,11 +86,8 @@ class NodeResources:
         if not self._words.tainted or not node.taints or _MIRROR in pod.annotations:
             return None
         tolerations: list[Manifest] = pod.spec.get("tolerations") or []
-        if not self._rules.compares_tolerations:
-            tolerations = [one for one in tolerations if one.get("operator") not in ("Lt", "Gt")]
-        borne = [*map(Toleration.parse, tolerations)]
-        taints = (Taint.parse(one) for one in node.taints if one.get("effect") == _NO_EXECUTE)
-        if all(any(one.tolerates(taint) for one in borne) for taint in taints):
+        numbers = self._rules.compares_tolerations
+        if untolerated(node.taints, tolerations, (NO_EXECUTE,), numbers=numbers) is None:
             return None
         return _failed(self._words.tainted)
 

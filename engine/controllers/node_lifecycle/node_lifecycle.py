@@ -13,8 +13,6 @@ from engine.controllers.node_lifecycle.taints import (
     DISK_PRESSURE,
     MEMORY_PRESSURE,
     NETWORK_UNAVAILABLE,
-    NO_EXECUTE,
-    NO_SCHEDULE,
     NODE_CONTROLLER,
     NOT_READY,
     PID_PRESSURE,
@@ -28,6 +26,7 @@ from engine.controllers.shared.ticker import Ticker
 from engine.kernel.errors import ApiError
 from engine.kernel.units import SECOND, timestamp
 from engine.objects.objects import ApiObject, Manifest, Node, Pod
+from engine.objects.pods.tolerations import NO_EXECUTE, NO_SCHEDULE
 from engine.storage.ports import NORMAL, WARNING, EventSink
 
 MONITOR_PERIOD: Final = 5 * SECOND

@@ -6,7 +6,7 @@ Upstream: pkg/controller/nodelifecycle/scheduler/taint_manager.go.
 from typing import ClassVar, Final
 
 from engine.api_server.store.watches import WatchEvent
-from engine.controllers.node_lifecycle.taints import NODE_CONTROLLER, no_execute_taints, tolerates
+from engine.controllers.node_lifecycle.taints import NODE_CONTROLLER, no_execute_taints
 from engine.controllers.shared.controller import ControllerContext
 from engine.controllers.shared.deletion import delete
 from engine.kernel.errors import ApiError, NotFound
@@ -14,6 +14,7 @@ from engine.kernel.loop import Timer
 from engine.kernel.units import MILLISECOND, nanoseconds
 from engine.objects.objects import ApiObject, Manifest, Node, Pod
 from engine.objects.pods.conditions import disruption_target, with_condition
+from engine.objects.pods.tolerations import tolerates
 from engine.storage.ports import NORMAL, EventSink
 
 # How often, and how soon again, a pod's deletion is tried.

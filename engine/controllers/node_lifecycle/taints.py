@@ -6,7 +6,7 @@ Upstream: k8s.io/api/core/v1/well_known_taints.go, component-helpers/scheduling/
 from typing import Final
 
 from engine.objects.objects import Manifest, Node
-from engine.objects.pods.tolerations import Taint, Toleration
+from engine.objects.pods.tolerations import NO_EXECUTE
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -18,35 +18,6 @@ NETWORK_UNAVAILABLE: Final = "node.kubernetes.io/network-unavailable"
 
 # The author of changes that the node lifecycle controller and the taint manager make.
 NODE_CONTROLLER: Final = "node-controller"
-
-NO_SCHEDULE: Final = "NoSchedule"
-NO_EXECUTE: Final = "NoExecute"
-
-
-def tolerates(toleration: Manifest, taint: Manifest, *, numbers: bool) -> bool:
-    """Whether *toleration* accepts *taint*; Lt and Gt do so only if they compare *numbers*."""
-    if not numbers and toleration.get("operator") in ("Lt", "Gt"):
-        return False
-    return Toleration.parse(toleration).tolerates(Taint.parse(taint))
-
-
-def untolerated(
-    taints: list[Manifest],
-    tolerations: list[Manifest],
-    effects: tuple[str, ...],
-    *,
-    numbers: bool,
-) -> Manifest | None:
-    """The first taint with one of *effects* that *tolerations* do not tolerate, or None.
-
-    Lt and Gt compare *numbers*, or match nothing.
-    """
-    for taint in taints:
-        if taint.get("effect") in effects and not any(
-            tolerates(each, taint, numbers=numbers) for each in tolerations
-        ):
-            return taint
-    return None
 
 
 def same_taint(first: Manifest, second: Manifest) -> bool:

@@ -9,13 +9,10 @@ from engine.controllers.node_lifecycle.taints import (
     DISK_PRESSURE,
     MEMORY_PRESSURE,
     NETWORK_UNAVAILABLE,
-    NO_EXECUTE,
-    NO_SCHEDULE,
     NOT_READY,
     PID_PRESSURE,
     UNREACHABLE,
     UNSCHEDULABLE,
-    untolerated,
 )
 from engine.controllers.shared.controller import (
     Controller,
@@ -33,6 +30,7 @@ from engine.kernel.errors import ApiError, Forbidden, NotFound
 from engine.kernel.units import MINUTE, SECOND
 from engine.objects.objects import ApiObject, Manifest, Node, Pod
 from engine.objects.pods.conditions import is_ready
+from engine.objects.pods.tolerations import NO_EXECUTE, NO_SCHEDULE, untolerated
 from engine.objects.selectors import NodeSelector
 from engine.storage.ports import WARNING, EventSink
 

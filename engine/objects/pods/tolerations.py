@@ -6,11 +6,14 @@ Upstream: core/v1/toleration.go; component-helpers/scheduling/corev1 compareNume
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 Manifest = Mapping[str, Any]
+
+NO_SCHEDULE: Final = "NoSchedule"
+NO_EXECUTE: Final = "NoExecute"
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -58,6 +61,32 @@ class Toleration:
         if self.operator in ("", "Equal"):
             return self.value == taint.value
         return self.operator == "Exists" or compares(self.operator, taint.value, self.value)
+
+
+def tolerates(toleration: Manifest, taint: Manifest, *, numbers: bool) -> bool:
+    """Whether *toleration* accepts *taint*; Lt and Gt do so only if they compare *numbers*."""
+    if not numbers and toleration.get("operator") in ("Lt", "Gt"):
+        return False
+    return Toleration.parse(toleration).tolerates(Taint.parse(taint))
+
+
+def untolerated(
+    taints: Sequence[Manifest],
+    tolerations: Sequence[Manifest],
+    effects: tuple[str, ...],
+    *,
+    numbers: bool,
+) -> Manifest | None:
+    """The first taint with one of *effects* that *tolerations* do not tolerate, or None.
+
+    Lt and Gt compare *numbers*, or match nothing.
+    """
+    for taint in taints:
+        if taint.get("effect") in effects and not any(
+            tolerates(each, taint, numbers=numbers) for each in tolerations
+        ):
+            return taint
+    return None
 
 
 def compares(operator: str, taint_value: str, value: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.controllers.node_lifecycle.taints import NO_EXECUTE, NO_SCHEDULE, untolerated
+from engine.objects.pods.tolerations import NO_EXECUTE, NO_SCHEDULE, untolerated
 
 TAINT = {"key": "size", "value": "5", "effect": NO_EXECUTE}
 
