@@ -145,13 +145,16 @@ async def open_run(host: str, run_id: int) -> tuple[float, int, int]:
     await asyncio.to_thread(_get, f"http://{host}/runs/{run_id}/")
     address = f"ws://{host}/ws/runs/{run_id}/?packed=deflate"
     async with connect(address, max_size=None, origin=origin_of(address)) as socket:
-        # Heartbeats come while the state is read.
-        while isinstance(sent := await socket.recv(), str):
-            continue
-    text = zlib.decompress(sent)
-    message = orjson.loads(text)
-    assert message["type"] == "snapshot", message
-    return time.perf_counter() - began, len(text), len(sent)
+        size = sent = 0
+        has_more = True
+        while has_more:
+            part = await socket.recv()
+            # Heartbeats come while the state is read.
+            if isinstance(part, bytes):
+                text = zlib.decompress(part)
+                has_more = orjson.loads(text)["more"]
+                size, sent = size + len(text), sent + len(part)
+    return time.perf_counter() - began, size, sent
 
 
 def _get(address: str) -> bytes:

@@ -262,5 +262,6 @@ class RunConsumer(AsyncWebsocketConsumer):
             await self._say(each.text(full=self.full))
 
     async def _send_snapshot(self) -> None:
-        self.cursor = self.hub.last
-        await self._say(await self.hub.packed_snapshot() if self.packed else self.hub.snapshot())
+        self.cursor, snapshot = self.hub.last, self.hub.snapshot()
+        for message in await snapshot.packed() if self.packed else [snapshot.text()]:
+            await self._say(message)

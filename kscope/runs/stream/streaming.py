@@ -9,7 +9,6 @@ into one frame, and one who is far behind gets a new snapshot.
 import asyncio
 import logging
 import time
-import zlib
 from collections import OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -27,6 +26,7 @@ from kscope.runs.models import Run
 from kscope.runs.selectors import NEWEST, run_dict, run_state_at
 from kscope.runs.stream.follower import Follower, Followers, RunGone
 from kscope.runs.stream.frames import IN_MEMORY, Frame, frame_folded, frames_composed, frames_joined
+from kscope.runs.stream.snapshots import Snapshot
 from kscope.runs.stream.stream_room import HeadNews, Links, StreamMemory, connection_parameters
 
 FRAME_SECONDS = 0.05
@@ -37,7 +37,6 @@ RING = 200  # frames kept for those who are a little behind
 RING_BYTES = 16_000_000  # of memory; a ring holds at least one frame
 JOINED = 4  # places behind the newest event for which a frame and its text are kept
 LOADERS = 2  # threads that read the states of runs that begin to be watched
-PACKED_LEVEL = 1  # of a compressed snapshot; higher ones take twice the time for a seventh less
 PIECES = 4  # of a range read for one reader; what composes worse is sent as a snapshot
 FAR_BEHIND = 20_000  # events; from here on a snapshot is cheaper
 STALLED_SECONDS = 5.0  # without reading; the run may have gone on unseen
@@ -79,8 +78,7 @@ class Hub(Follower):
         # The samples of the newest window.
         self._counts: list[Sample] = []
         self.recent: deque[bytes] = deque(maxlen=NEWEST)
-        self._snapshot: str | None = None
-        self._packed: asyncio.Task[bytes] | None = None
+        self._snapshot: Snapshot | None = None
         self.run: dict[str, Any] = {}
         self.ring: deque[Frame] = deque()
         self.ring_bytes = 0
@@ -95,8 +93,8 @@ class Hub(Follower):
 
     @property
     def kept_bytes(self) -> int:
-        """What it keeps in memory, roughly: a packed snapshot is small beside its text."""
-        return self._state_bytes + self.ring_bytes + len(self._snapshot or "")
+        """What it keeps in memory, roughly."""
+        return self._state_bytes + self.ring_bytes + (self._snapshot.size if self._snapshot else 0)
 
     def shed_ring(self) -> None:
         """Keep the newest frame alone: who is further behind is served from the database."""
@@ -105,7 +103,7 @@ class Hub(Follower):
 
     def shed_texts(self) -> None:
         """Let go of the texts that can be encoded again."""
-        self._snapshot = self._packed = None
+        self._snapshot = None
         self._joined.clear()
 
     @property
@@ -113,32 +111,19 @@ class Hub(Follower):
         """Whether it has not managed to read the run for a while."""
         return time.monotonic() - self._read_at > STALLED_SECONDS
 
-    def snapshot(self) -> str:
-        """The whole state at the hub's cursor as one message, encoded once for all who come."""
+    def snapshot(self) -> Snapshot:
+        """The whole state at the hub's cursor, encoded once for all who come."""
         if self._snapshot is None:
-            self._snapshot = self._encode_snapshot()
-            self._state_bytes = IN_MEMORY * len(self._snapshot)
+            facts = {
+                "seq": self.last,
+                "at": self.at,
+                "events": [orjson.Fragment(event) for event in self.recent],
+                "counts": {"since": self._counts[0][0], "samples": self._counts},
+                "run": self.run,
+            }
+            self._snapshot = Snapshot(facts, self.state)
+            self._state_bytes = IN_MEMORY * self._snapshot.size
         return self._snapshot
-
-    async def packed_snapshot(self) -> bytes:
-        """`snapshot` at the hub's cursor of now, compressed in a thread, once for all who come."""
-        if self._packed is None:
-            text = self.snapshot().encode()
-            self._packed = asyncio.create_task(asyncio.to_thread(zlib.compress, text, PACKED_LEVEL))
-        # Who leaves meanwhile does not take it from the others.
-        return await asyncio.shield(self._packed)
-
-    def _encode_snapshot(self) -> str:
-        message = {
-            "type": "snapshot",
-            "seq": self.last,
-            "at": self.at,
-            "state": self.state,
-            "events": [orjson.Fragment(event) for event in self.recent],
-            "counts": {"since": self._counts[0][0], "samples": self._counts},
-            "run": self.run,
-        }
-        return orjson.dumps(message).decode()
 
     def frame_after(self, cursor: int, *, full: bool) -> Frame | None:
         """All that follows *cursor* as one frame; None when the ring does not reach back to it.
@@ -286,7 +271,7 @@ class Hub(Follower):
         return leases.DRIVING if is_brief else worker
 
     def _tell(self) -> None:
-        self._snapshot = self._packed = None
+        self._snapshot = None
         self.tell()
 
 

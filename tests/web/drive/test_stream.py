@@ -27,7 +27,7 @@ from kscope.runs import leases, services
 from kscope.runs.drive import keeper, slices
 from kscope.runs.models import Run, RunEvent
 from kscope.runs.selectors import run_state_at
-from kscope.runs.stream import consumers, frames, stream_room, streaming
+from kscope.runs.stream import consumers, frames, snapshots, stream_room, streaming
 from kscope.runs.stream.routing import websocket_urlpatterns
 from kscope.runs.stream.stream_room import StreamMemory, StreamsFull
 from tests.record import events_remove
@@ -80,6 +80,11 @@ async def message(socket: ApplicationCommunicator, kind: str = "") -> dict[str, 
             return received
 
 
+async def packed_message(socket: ApplicationCommunicator) -> dict[str, Any]:
+    received = await socket.receive_output(timeout=HANG_SECONDS)
+    return json.loads(zlib.decompress(received["bytes"]))
+
+
 async def seqs_until(socket: ApplicationCommunicator, last: int) -> list[int]:
     """The seqs of every event up to *last*, read from frames that carry all their events."""
     seen: list[int] = []
@@ -117,9 +122,26 @@ async def test_a_newcomer_gets_the_state_as_it_is(driven: Run) -> None:
 
 async def test_a_packed_snapshot_has_the_same_content(driven: Run) -> None:
     async with watching(driven, "packed=deflate") as packed, watching(driven) as plain:
-        received = await packed.receive_output(timeout=HANG_SECONDS)
+        received = await packed_message(packed)
         snapshot = await message(plain, "snapshot")
-    assert json.loads(zlib.decompress(received["bytes"])) == snapshot
+    assert received == {**snapshot, "more": False}
+
+
+async def test_parts_of_a_snapshot_make_the_whole(
+    driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshots, "PART", 3)
+    async with watching(driven, "packed=deflate") as packed, watching(driven) as plain:
+        first = part = await packed_message(packed)
+        state, sizes = dict(first["state"]), [len(first["state"])]
+        while part["more"]:
+            part = await packed_message(packed)
+            state |= part["state"]
+            sizes.append(len(part["state"]))
+        snapshot = await message(plain, "snapshot")
+    assert {**first, "state": state, "more": False} == {**snapshot, "more": False}
+    assert sizes[:-1] == [3] * (len(sizes) - 1)
+    assert 0 < sizes[-1] <= 3 < sum(sizes)
 
 
 async def test_a_reader_that_leaves_leaves_others_their_snapshot(
@@ -131,13 +153,13 @@ async def test_a_reader_that_leaves_leaves_others_their_snapshot(
         assert is_left.wait(HANG_SECONDS)
         return zlib.compress(text, level)
 
-    monkeypatch.setattr(streaming, "zlib", SimpleNamespace(compress=compress))
+    monkeypatch.setattr(snapshots, "zlib", SimpleNamespace(compress=compress))
     async with watching(driven, "packed=deflate") as staying:
         async with watching(driven, "packed=deflate"):
             await asyncio.sleep(0.1)
         is_left.set()
-        received = await staying.receive_output(timeout=HANG_SECONDS)
-    assert json.loads(zlib.decompress(received["bytes"]))["seq"] == driven.head_seq
+        received = await packed_message(staying)
+    assert received["seq"] == driven.head_seq
 
 
 async def test_snapshot_and_frames_fold_to_the_state(crowd: Run) -> None:

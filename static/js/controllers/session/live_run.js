@@ -7,6 +7,8 @@ import {fillCounters} from "./fill_counters.js";
 import {RunStream} from "./run_stream.js";
 
 const HISTOGRAM_MS = 1500;
+/** How long messages are folded in one frame; what is left waits for the next. */
+const FOLDING_MS = 6;
 
 /**
  * The run at its newest event: follows the WebSocket and folds what it sends, once per animation frame.
@@ -21,6 +23,8 @@ export class LiveRun {
     this.onFold = onFold;
     this.onMore = onMore;
     this.model = new RunModel();
+    /** The state that comes in parts, until it is whole: {model, counts, run}. @type {any} */
+    this.coming = null;
     this.histogram = new Histogram();
     /** The facts about the run, such as its status and its name. */
     this.run = signal(run);
@@ -62,24 +66,35 @@ export class LiveRun {
   #receive(message) {
     this.queue.push(message);
     // A hidden page gets no animation frames; fold at once so that nothing piles up.
-    if (document.hidden) this.#drain();
-    else if (!this.scheduled) {
-      this.scheduled = true;
-      requestAnimationFrame(() => this.#drain());
-    }
+    if (document.hidden) this.#drain(Infinity);
+    else this.#schedule();
   }
 
-  /** Fold what came since the last animation frame. */
-  #drain() {
-    this.scheduled = false;
-    const queue = this.queue;
-    this.queue = [];
+  #schedule() {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame(() => {
+      this.scheduled = false;
+      this.#drain(performance.now() + FOLDING_MS);
+      if (this.queue.length > 0) this.#schedule();
+    });
+  }
+
+  /** Fold what came since the last animation frame, as far as the time suffices. */
+  #drain(end) {
     let changed = false;
+    let taken = 0;
     try {
-      for (const message of queue) changed = this.#fold(message) || changed;
+      while (taken < this.queue.length && (taken === 0 || performance.now() < end)) {
+        taken += 1;
+        changed = this.#fold(this.queue[taken - 1]) || changed;
+      }
     } catch (error) {
       if (!(error instanceof GapError)) throw error;
+      taken = this.queue.length;
       this.stream.resume();
+    } finally {
+      this.queue.splice(0, taken);
     }
     if (!changed) return;
     this.onFold();
@@ -88,20 +103,35 @@ export class LiveRun {
 
   #fold(message) {
     if (message.type === "snapshot") {
-      this.model.reset(message);
-      this.histogram.add(message.at, 0);
-      if (message.run) this.run.value = {...this.run.value, ...message.run};
-      this.#fillCounters();
-      return true;
+      this.coming = {model: new RunModel(), counts: message.counts, run: message.run};
+      this.coming.model.reset(message);
+      return this.#arrive(message);
+    }
+    if (message.type === "state") {
+      this.coming.model.extend(message.state, this.coming.counts);
+      return this.#arrive(message);
     }
     if (message.type === "run") {
       this.run.value = {...this.run.value, ...message.run};
       return this.ready.value && this.model.rest(message.run.head, message.run.head_at);
     }
     if (message.type !== "frame") return false;
+    this.coming = null;
     const folded = this.model.apply(message);
     if (folded) this.histogram.add(message.at, message.last - message.first + 1);
     return folded;
+  }
+
+  /** Show the state that came, if nothing of it is missing. Returns whether it is shown. */
+  #arrive({more}) {
+    if (more) return false;
+    const {model, run} = this.coming;
+    this.model = model;
+    this.coming = null;
+    if (run) this.run.value = {...this.run.value, ...run};
+    this.histogram.add(model.at, 0);
+    this.#fillCounters();
+    return true;
   }
 
   #refreshHistogram() {

@@ -1,6 +1,7 @@
 import {gettext} from "../../lib/words.js";
 import {byName, fixed, parseId} from "../shared/format.js";
 import {rowsInTrouble} from "../health/operations.js";
+import {Ordered} from "../shared/ordered.js";
 import {isFinished} from "../shared/terminating.js";
 import {resourcesOf} from "./node_facts.js";
 
@@ -14,6 +15,8 @@ export const CARDS = 60;
 export class Nodes {
   /** @type {Map<string, any>} */
   byName;
+  /** @type {Ordered} */
+  #names;
   /** The pods of each node: name of the node → id of the pod → pod. @type {Map<string, Map<string, any>>} */
   pods;
   /** Grows with every change of a node or of the pods on it, per node name. @type {Map<string, number>} */
@@ -25,6 +28,7 @@ export class Nodes {
 
   clear() {
     this.byName = new Map();
+    this.#names = new Ordered();
     this.pods = new Map();
     this.volumes = new Map();
     this.layout = null;
@@ -36,8 +40,13 @@ export class Nodes {
 
   updateNode(id, before, after) {
     const {name} = parseId(id);
-    if (after) this.byName.set(name, after);
-    else this.byName.delete(name);
+    if (after) {
+      this.byName.set(name, after);
+      this.#names.add(name);
+    } else {
+      this.byName.delete(name);
+      this.#names.delete(name);
+    }
     if (!before || !after) this.suffix = null;
     if (!before || !after || before.zone !== after.zone) this.layout = null;
     if (before?.volumes !== after?.volumes || before?.attachments !== after?.attachments) this.failing = null;
@@ -75,18 +84,23 @@ export class Nodes {
   zones() {
     if (!this.layout) {
       const zones = new Map();
-      for (const [name, node] of this.byName) {
-        const zone = node.zone ?? "";
+      for (const name of this.#names.list) {
+        const zone = this.byName.get(name).zone ?? "";
         if (!zones.has(zone)) zones.set(zone, []);
         zones.get(zone).push(name);
       }
       this.layout = [...zones]
         .sort(([a], [b]) => Number(a === "") - Number(b === "") || byName(a, b))
-        .map(([zone, names]) => ({zone, names: names.sort(byName)}));
+        .map(([zone, names]) => ({zone, names}));
       const gone = [...this.pods].filter(([name, pods]) => pods.size > 0 && !this.byName.has(name));
       if (gone.length > 0) this.layout.push({zone: null, names: gone.map(([name]) => name).sort(byName)});
     }
     return this.layout;
+  }
+
+  /** Sort the names that came: a little now saves the next `zones` a lot. */
+  sortNames() {
+    void this.#names.list;
   }
 
   /** The operation that fails for a volume, by the volume's name. */

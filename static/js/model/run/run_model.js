@@ -51,8 +51,17 @@ export class RunModel {
     this.undos = [];
     for (const [id, entity] of this.entities) this.#derive(id, undefined, entity);
     this.moved = [];
-    this.counters.restart(this.seq, this.at, this.#queues());
-    if (snapshot.counts) this.counters.learn(snapshot.counts, this.seq);
+    this.#startCounters(snapshot.counts);
+  }
+
+  /** Take the next objects of the state that `reset` began with, and the counts that came with it. */
+  extend(state, counts) {
+    for (const [id, entity] of Object.entries(state)) {
+      this.entities.set(id, entity);
+      this.#derive(id, undefined, entity);
+    }
+    this.nodes.sortNames();
+    this.#startCounters(counts);
   }
 
   /** Fold a frame. Returns whether anything was new. Raises GapError. */
@@ -137,6 +146,11 @@ export class RunModel {
     const sizes = this.#queues();
     if (bound > 0 || sizes.some((size, i) => size !== this.counters.mark()[i + 2]))
       this.counters.add(this.at, bound, sizes);
+  }
+
+  #startCounters(counts) {
+    this.counters.restart(this.seq, this.at, this.#queues());
+    if (counts) this.counters.learn(counts, this.seq);
   }
 
   #queues() {

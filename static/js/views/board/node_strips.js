@@ -16,6 +16,8 @@ const CELLS = [
   [1500, 12],
   [Infinity, 8],
 ];
+/** So many cells are drawn in one frame; the next ones are drawn in the next frame. */
+const CELLS_DRAWN = 6000;
 const TABLE_MS = 250;
 /** The rows of the table: those around the node that the arrow keys are at. */
 const TABLE_ROWS = 60;
@@ -56,7 +58,7 @@ function Strip({session, asked, names, cell, zone, open, onOpen, onFocus}) {
   const [width, setWidth] = useState(0);
   const [, repaint] = useState(0);
   const [focus, setFocus] = useState(-1);
-  const drawn = useRef({base: "", cells: [], nodes: [], evidence: null});
+  const drawn = useRef({base: "", cells: [], nodes: [], evidence: null, frames: ""});
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry.contentRect.width)));
     observer.observe(canvas.current.parentElement);
@@ -70,7 +72,9 @@ function Strip({session, asked, names, cell, zone, open, onOpen, onFocus}) {
   const layout = stripLayout(names.length, width, cell);
   useEffect(() => {
     const framed = [names[focus], open?.name, asked.target].filter(Boolean);
-    if (width > 0) draw(canvas.current, drawn.current, {layout, session, asked, names, framed});
+    if (width === 0 || draw(canvas.current, drawn.current, {layout, session, asked, names, framed})) return undefined;
+    const next = requestAnimationFrame(() => repaint((times) => times + 1));
+    return () => cancelAnimationFrame(next);
   });
   const show = (index) => {
     const name = names[index];
@@ -117,12 +121,12 @@ function cellText({model}, asked, name) {
   return `${Math.round(fullness(node) * 100)}% requested${family === "stuck" ? `, ${words}` : ""}`;
 }
 
-/** Draw the cells that have changed since the last drawing. */
+/** Draw cells that have changed since the last drawing. Returns whether none is left. */
 function draw(canvas, drawn, {layout, session, asked, names, framed}) {
   const theme = document.documentElement.dataset.theme;
   const scale = devicePixelRatio || 1;
   const context = canvas.getContext("2d");
-  const base = [layout.width, layout.height, layout.cell, names.length, theme, scale, ...framed].join(" ");
+  const base = [layout.width, layout.height, layout.cell, names.length, theme, scale].join(" ");
   if (drawn.base !== base) {
     drawn.base = base;
     drawn.cells = [];
@@ -134,19 +138,28 @@ function draw(canvas, drawn, {layout, session, asked, names, framed}) {
   const ink = palette(theme);
   const size = layout.cell - 1;
   const {byName} = session.model.nodes;
-  // A node that is the same object as before looks the same, for the same evidence.
-  const isSame = drawn.evidence === asked.evidence;
-  drawn.evidence = asked.evidence;
+  // A node that is the same object as before looks the same, for the same evidence and frames.
+  const frames = framed.join(" ");
+  const isSame = drawn.evidence === asked.evidence && drawn.frames === frames;
+  let left = CELLS_DRAWN;
   for (let i = 0; i < names.length; i += 1) {
     const node = byName.get(names[i]);
     if (isSame && i in drawn.cells && drawn.nodes[i] === node) continue;
-    drawn.nodes[i] = node;
     const cell = verdictOf(asked.evidence, names[i])?.kind ?? Math.round(size * fullness(node ?? {}));
-    if (cell === drawn.cells[i]) continue;
-    drawn.cells[i] = cell;
-    drawCell(context, ink, layout.origin(i), size, cell);
-    if (framed.includes(names[i])) frame(context, ink, layout.origin(i), size);
+    const isFramed = framed.includes(names[i]);
+    const look = isFramed ? `framed ${cell}` : cell;
+    if (look !== drawn.cells[i]) {
+      if (left === 0) return false;
+      left -= 1;
+      drawCell(context, ink, layout.origin(i), size, cell);
+      if (isFramed) frame(context, ink, layout.origin(i), size);
+    }
+    drawn.cells[i] = look;
+    drawn.nodes[i] = node;
   }
+  drawn.evidence = asked.evidence;
+  drawn.frames = frames;
+  return true;
 }
 
 /** Shape and colour both show the verdict; without one, the cell is filled as far as requested. */

@@ -65,6 +65,23 @@ test("updated views equal newly derived views", () => {
   }
 });
 
+test("a state taken in parts is the whole one", () => {
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const model = new RunModel();
+    for (const event of randomRun(seed, 120)) model.stepForward(event);
+    const objects = [...model.entities];
+    const counts = {since: 0, samples: [[0, 4, 1, 2, 3]]};
+    const [first, ...others] = [objects.slice(0, 5), objects.slice(5, 8), objects.slice(8)].map(Object.fromEntries);
+    const parts = new RunModel();
+    parts.reset({seq: model.seq, at: model.at, state: first, events: model.run.events, counts});
+    for (const part of others) parts.extend(part, counts);
+    const whole = derived(model);
+    whole.counters.learn(counts, whole.seq);
+    assert.deepEqual(shown(parts), shown(whole), `seed ${seed}`);
+    assert.deepEqual(parts.counters, whole.counters, `seed ${seed}`);
+  }
+});
+
 test("stepping back and forth restores the state", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const model = new RunModel();
