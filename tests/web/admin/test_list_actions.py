@@ -226,3 +226,11 @@ def test_a_number_beyond_64_bits_stops_no_run(admin: Client, driven: Run) -> Non
     assert commands(driven) == []
     driven.refresh_from_db()
     assert driven.status != Run.Status.FAILED
+
+
+@pytest.mark.parametrize("number", ["abc", "-1", "\u0662", ""])
+def test_a_row_without_a_number_is_refused(admin: Client, driven: Run, number: str) -> None:
+    answer = admin.post(
+        changelist(nodes(driven)[0]), {"action": "delete_selected", "_selected_action": number}
+    )
+    assert answer.status_code == 400
