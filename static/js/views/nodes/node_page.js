@@ -14,6 +14,7 @@ import {Reading, RunPage, isWaiting} from "../run/run_page.js";
 import {EventTable} from "../shared/events.js";
 import {InsideLink, ManifestLink, NodeLink, PodLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
+import {Sentence} from "../shared/sentence.js";
 import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
 import {NodeDevices} from "./node_devices.js";
@@ -98,7 +99,7 @@ function Answer({session, name, answer}) {
   const holders = volume ? holdersOf(session.model.entities, volume, name) : [];
   return html`
     <div class=${`state-line f-${family}`}>
-      <p class="say">${sentence}</p>
+      <p class="say"><${Sentence} text=${sentence} /></p>
       ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
       ${
         (pod || holders.length > 0) &&

@@ -5,6 +5,7 @@ import {podHealth} from "../../model/health/pod.js";
 import {instantWords} from "../../model/pods/blocker.js";
 import {figureOf} from "../../model/pods/verdict.js";
 import {isTerminating} from "../../model/shared/terminating.js";
+import {Sentence} from "../shared/sentence.js";
 
 /**
  * What a pod waits for, if a nominated pod, a failing or a stuck one on its node tells more than its newest attempt;
@@ -18,7 +19,7 @@ export function Blocker({session, id, pod, attempt}) {
   const leads = Boolean(pod.nominated && !pod.node) || (pod.node && !isTerminating(pod) && state !== "well");
   if (leads)
     return html`<section class=${`blocker f-${family}`}>
-      <p class="say">${gettext("{words}.", {words: openingOf(health)})}</p>
+      <p class="say"><${Sentence} text=${gettext("{words}.", {words: openingOf(health)})} /></p>
       ${blocker && html`<p class="small soft instant">${sentences([blocker.sentence, instantWords(blocker, attempt, session.model)])}</p>`}
     </section>`;
   if (!blocker) return null;
@@ -26,7 +27,7 @@ export function Blocker({session, id, pod, attempt}) {
   const instant = instantWords(blocker, attempt, session.model);
   return html`
     <section class=${`blocker f-${family}`}>
-      <p class="say">${blocker.sentence}</p>
+      <p class="say"><${Sentence} text=${blocker.sentence} /></p>
       ${figure && html`<p class="figure num">${figure.value}<small> ${figure.words}</small></p>`}
       ${instant && html`<p class="small soft instant">${instant}</p>`}
     </section>`;

@@ -21,6 +21,7 @@ import {eventText} from "../../model/shared/event_words.js";
 import {count, moment, parseId, tick as tickText, timeText} from "../../model/shared/format.js";
 import {NO_FORK} from "../../model/shared/rights.js";
 import {Mark, Name} from "../shared/mark.js";
+import {Sentence} from "../shared/sentence.js";
 import {Reading, RunPage, isWaiting} from "./run_page.js";
 import {Boards, Calculation, Causes, WaitingLines, Waits} from "./two_boards.js";
 
@@ -89,7 +90,7 @@ function Result({session, comparison, result}) {
   const late = shortfall(result);
   return html`
     <section class=${`blocker parting f-${result.divergence ? "held" : "settled"}`} aria-label=${gettext("First difference")}>
-      ${result.sentence && html`<h2 class="say">${result.sentence}</h2>`}
+      ${result.sentence && html`<h2 class="say"><${Sentence} text=${result.sentence} /></h2>`}
       <p class=${result.sentence ? "" : "say"}>${result.parting}</p>
       <p>${result.placing}</p>
       <${Causes} result=${result} />

@@ -17,12 +17,13 @@ export function EventList({session}) {
   /** @type {{current: any}} */
   const scroll = useRef(null);
   const inSight = useRowsInSight(scroll, ROW);
+  const [digits, places] = [events[0]?.seq ?? 0, moment(events[0]?.at ?? 0)].map((each) => String(each).length);
   return html`
     <section class="events" aria-label=${gettext("Events")}>
       <div class="foothead"><h2>${gettext("Events")}</h2><span class="micro mute">${gettext("newest first")}</span>
         <a href=${session.href("timeline")}>${gettext("Open timeline")}</a></div>
       <div class="evscroll" ref=${scroll} tabindex="0" role="region" aria-label=${gettext("Newest events")}>
-      <table class="ev"><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
+      <table class="ev" style=${`--digits:${digits};--places:${places}`}><colgroup><col class="seq" /><col class="at" /><col class="by-whom" /><col class="about" /><col /></colgroup>
         <thead class="vh"><tr><th>${gettext("Seq")}</th><th>${gettext("Time in seconds")}</th><th>${gettext("Component")}</th><th>${gettext("Object")}</th><th>${gettext("What happened")}</th></tr></thead>
         <tbody>${withEvictors(events)
           .slice(0, Math.min(LISTED_EVENTS, inSight))
@@ -40,7 +41,7 @@ export function EventTable({session, id, events}) {
   return html`
     <section class="sec" aria-label=${gettext("Events")}><div class="sechead"><h2>${gettext("Events")}</h2><span class="note">${ngettext("{count}, newest first", "{count}, newest first", events.length)}</span>
         <div class="end"><a class="btn" href=${session.href("timeline", {object: id})}>${gettext("Show in timeline")}</a></div></div>
-      <table class="tbl timeline"><colgroup><col style="width:72px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
+      <table class="tbl timeline"><colgroup><col style="width:80px" /><col style="width:84px" /><col style="width:128px" /><col /></colgroup>
         <thead><tr><th>${gettext("Seq")}</th><th>${gettext("Time, s")}</th><th>${gettext("Component")}</th><th>${gettext("What happened")}</th></tr></thead>
         <tbody>${events.slice(0, LISTED_EVENTS).map(
           (event) => html`

@@ -13,6 +13,7 @@ import {EventLink, EventTable} from "../shared/events.js";
 import {Fixes} from "../shared/fixes.js";
 import {ClaimFilmLink, InsideLink, ManifestLink} from "../shared/links.js";
 import {Mark} from "../shared/mark.js";
+import {Sentence} from "../shared/sentence.js";
 import {Trial} from "../why/trial.js";
 import {Why} from "../why/why.js";
 import {CandidateTable} from "./candidates.js";
@@ -58,7 +59,7 @@ function Binding({session, id, binding, isOpen, nearest}) {
 /** How far a binding is, and what would help. */
 function Progress({session, id, binding, answer}) {
   return html`
-    <div class=${`blocker f-${answer.family}`}><p class="say">${answer.sentence}</p>
+    <div class=${`blocker f-${answer.family}`}><p class="say"><${Sentence} text=${answer.sentence} /></p>
       ${answer.figure && html`<p class="figure num">${answer.figure.value}<small> ${answer.figure.words}</small></p>`}
       ${!isAnswered(session, id) && html`<${Fixes} session=${session} id=${id} fixes=${answer.fixes} />`}</div>
     <${Trial} session=${session} id=${id} />

@@ -1,0 +1,6 @@
+import {html} from "../../lib/html.js";
+
+/** A sentence in which names stay whole where they have room: a browser breaks lines at their hyphens. */
+export function Sentence({text}) {
+  return text.split(/(\S*-\S*)/).map((part, i) => (i % 2 === 1 ? html`<span class="whole">${part}</span>` : part));
+}
