@@ -479,13 +479,13 @@ class CommandExecutor:
         return min(found, key=lambda pod: pod.name)
 
     def _delete_pods(self, command: Command, by: str) -> None:
-        for pod in self._pods_on(self._node(command)):
+        for pod in self._store.pods_on(self._node(command).name):
             self._admission.check_policies(pod, None)
             self._delete_one(pod, command.grace_seconds, by)
 
     def _evict_pods(self, command: Command, by: str) -> None:
         refused: list[str] = []
-        for pod in self._pods_on(self._node(command)):
+        for pod in self._store.pods_on(self._node(command).name):
             if any(owner.get("kind") == "DaemonSet" for owner in pod.owner_references):
                 continue
             try:
@@ -496,10 +496,6 @@ class CommandExecutor:
             self._delete_one(pod, command.grace_seconds, by)
         if refused:
             raise TooManyRequests("; ".join(refused))
-
-    def _pods_on(self, node: ApiObject) -> list[Pod]:
-        pods = [pod for pod in self._store.objects("Pod") if isinstance(pod, Pod)]
-        return [pod for pod in pods if pod.node_name == node.name]
 
     def _stop_kubelet(self, command: Command, by: str) -> None:
         node = self._node(command)

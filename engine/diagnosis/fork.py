@@ -10,8 +10,10 @@ import io
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
+from engine.framework.nodes.node_table import NodeTable, SharedRows, TableCopy
+from engine.framework.nodes.pod_counts import PodCounts
 from engine.framework.pods.pod_info import PodInfo
 from engine.kernel.garbage import collector_paused
 from engine.kernel.recorder import Recorder
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# What never changes.
-_SHARED = (ApiObject,)
-
 # How long in virtual time a fork is given to place the pod: time enough for a grace period, a
 # take-over of the lease and the longest flush of the queue.
 PATIENCE = 6 * MINUTE
@@ -37,25 +36,23 @@ class Original(Generic[T]):
     """Something of the engine, frozen as it stands, of which any number of copies can be made.
 
     Copies also share the objects of *shared*, which must not change as long as a copy is used. With
-    *shares_pods* they share parsed pods as well: a cluster that goes on renews these in place, the
-    table of nodes alone does not.
+    *shares_pods* they share the pods of a table of nodes as well, which must not change either.
     """
 
     def __init__(
         self, subject: T, shared: Iterable[object] = (), *, shares_pods: bool = False
     ) -> None:
         buffer = io.BytesIO()
-        kinds = (*_SHARED, PodInfo) if shares_pods else _SHARED
-        pickler = _SharingPickler(buffer, shared, kinds)
+        pickler = (_TablePickler if shares_pods else _SharingPickler)(buffer, shared)
         with collector_paused():
             pickler.dump(subject)
         self._shared = pickler.shared
-        self._blob = buffer.getvalue()
+        self.blob = buffer.getvalue()
 
     def copy(self) -> T:
         """A copy that can be changed without changing the original or another copy."""
         with collector_paused():
-            return cast("T", _SharingUnpickler(io.BytesIO(self._blob), self._shared).load())
+            return cast("T", _SharingUnpickler(io.BytesIO(self.blob), self._shared).load())
 
 
 class Forks(Protocol):
@@ -87,21 +84,35 @@ MakeForks = Callable[["Cluster"], Forks]
 class _SharingPickler(pickle.Pickler):
     """Leaves out what never changes, and the history that a copy has no use for."""
 
-    def __init__(
-        self, buffer: io.BytesIO, also: Iterable[object], kinds: tuple[type[object], ...]
-    ) -> None:
+    kinds: ClassVar[tuple[type[object], ...]] = (ApiObject,)
+
+    def __init__(self, buffer: io.BytesIO, also: Iterable[object]) -> None:
         super().__init__(buffer, protocol=pickle.HIGHEST_PROTOCOL)
-        self._kinds = kinds
         self.shared: list[object] = []
         self._also = {id(each) for each in also}
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, self._kinds) or id(obj) in self._also:
+        if isinstance(obj, self.kinds) or id(obj) in self._also:
             self.shared.append(obj)
             return _shared_object, (len(self.shared) - 1,)
         if isinstance(obj, Recorder):
             return _without_history(obj)
         return NotImplemented
+
+
+class _TablePickler(_SharingPickler):
+    """Leaves out the pods of a table of nodes, too."""
+
+    kinds = (ApiObject, PodInfo, SharedRows)
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, NodeTable):
+            return TableCopy, (), TableCopy.state_of(obj)
+        if isinstance(obj, PodCounts):
+            # Its copy gets them from that of the table.
+            make, args, state = cast("tuple[Any, ...]", obj.__reduce_ex__(5))[:3]
+            return make, args, {**state, "pods": []}
+        return super().reducer_override(obj)
 
 
 class _SharingUnpickler(pickle.Unpickler):
@@ -239,10 +250,8 @@ class _Fork:
         return None
 
     def _pods_meant(self) -> list[str]:
-        if not self._meant:
-            return []
-        pods = [pod for pod in self._cluster.store.objects(Pod.KIND) if isinstance(pod, Pod)]
-        return [pod.key for pod in pods if pod.node_name == self._meant]
+        store = self._cluster.store
+        return [pod.key for pod in store.pods_on(self._meant)] if self._meant else []
 
     def _was_flushed(self, pod_id: str) -> bool:
         """Whether the pod's last way back to the queue was a flush; the history is the fork's."""

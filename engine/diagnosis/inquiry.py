@@ -242,11 +242,8 @@ class _Inquiry:
             return []
         return [
             pod
-            for pod in self._cluster.store.objects(Pod.KIND)
-            if isinstance(pod, Pod)
-            and pod.node_name == node
-            and pod.deletion_timestamp
-            and pod.priority < self._pod.priority
+            for pod in self._cluster.store.pods_on(node)
+            if pod.deletion_timestamp and pod.priority < self._pod.priority
         ]
 
     # -- what is in its way ----------------------------------------------------------------------

@@ -73,10 +73,11 @@ class Trials:
     def __init__(self, cluster: Cluster, pod: Pod, forks: Forks) -> None:
         self._pod = pod
         self._forks = forks
+        self._store = cluster.store
         # Extenders decide too, and are not asked about what is only tried.
         self._may_fork = not cluster.asks_extenders
-        nodes = len(cluster.store.objects("Node"))
-        objects = nodes + len(cluster.store.objects(Pod.KIND))
+        nodes = len(cluster.store.live("Node"))
+        objects = nodes + len(cluster.store.live(Pod.KIND))
         self._forks_left = min(max(_FORKED_OBJECTS // objects, _FEWEST_FORKS), _MOST_FORKS)
         self._per_cycle = _WORK_PER_CYCLE + nodes * _WORK_PER_NODE
         self._work = _WORK
@@ -209,6 +210,9 @@ class Trials:
 
     def _fork(self, work: int, commands: Sequence[Command] = (), meant: str = "") -> Trial:
         limits = Limits(steps=work // _WORK_PER_STEP, cycles=work // self._per_cycle)
+        if meant:
+            # Each fork asks for them, and would look at all pods first.
+            self._store.pods_on(meant)
         trial = self._forks.run(
             partial(run_fork, pod_key=self._pod.key, limits=limits, commands=commands, meant=meant)
         )

@@ -6,11 +6,9 @@ takes a good part of a second, so most changes are ruled out here; what is left 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -163,13 +161,7 @@ class World:
     @property
     def has_lower_priorities(self) -> bool:
         """Whether any node has a pod less important than the one in question."""
-        return self._lowest_priority < self.pod.priority
-
-    @cached_property
-    def _lowest_priority(self) -> float:
-        """The lowest priority of all pods with a node; infinite when there is none."""
-        pods = (pod for row, _ in self.nodes() for pod in self.table.pods[row].values())
-        return min((pod.priority for pod in pods), default=math.inf)
+        return self.table.lowest_priority < self.pod.priority
 
     def nodes(self) -> Iterable[tuple[int, Node]]:
         """All nodes with their rows, in the order they were added."""

@@ -171,9 +171,8 @@ class Kubelets:
         # Mounts are found on disk before any pod is synced.
         self.volumes.kubelet_started(node)
         self._orphans.pop(node, None)
-        for found in self._store.objects("Pod"):
-            pod = cast("Pod", found)
-            if pod.node_name == node and node in self._nodes:
+        for pod in self._store.pods_on(node):
+            if node in self._nodes:
                 self._loop.tried(self._add, pod, running.get(pod.uid))
 
     def is_silent(self, node: str) -> bool:

@@ -6,11 +6,12 @@ and delivered to the watches, each after its own latency. Components meet only h
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol, Unpack
+from typing import Any, Protocol, Unpack, cast
 
 from engine.api_server.store.answers import AnswerTimes
 from engine.api_server.store.faults import ApiFaults, Cut
 from engine.api_server.store.object_limit import ObjectLimit
+from engine.api_server.store.pods_by_node import PodsByNode
 from engine.api_server.store.watches import Watcher, Watches, WatchEvent, new_event
 from engine.api_server.store.write_record import Note, WriteRecord
 from engine.kernel.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -75,6 +76,9 @@ class ObjectStore:
     it, `watches` deliver it.
     """
 
+    # Made when it is first asked for, and kept up to date from then on.
+    _pods_by_node: PodsByNode | None = None
+
     def __init__(
         self,
         loop: EventLoop,
@@ -112,6 +116,10 @@ class ObjectStore:
     def faults(self, faults: ApiFaults) -> None:
         self._faults = self.answers.faults = self.watches.faults = faults
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is found again by itself."""
+        return {name: value for name, value in self.__dict__.items() if name != "_pods_by_node"}
+
     # Reading
 
     def get(self, kind: str, key: str) -> ApiObject:
@@ -129,6 +137,13 @@ class ObjectStore:
     def objects(self, kind: str) -> list[ApiObject]:
         """Every object of *kind*, in the order of their creation."""
         return [*self._objects.get(kind, {}).values()]
+
+    def pods_on(self, node: str) -> list[Pod]:
+        """The pods whose spec names *node*, in the order of their creation."""
+        pods = self._objects.get(Pod.KIND, {})
+        if self._pods_by_node is None:
+            self._pods_by_node = PodsByNode(pods.values())
+        return [cast("Pod", pods[key]) for key in self._pods_by_node.on(node)]
 
     def kinds(self) -> Iterator[str]:
         """The kinds that ever had an object, in the order they first came."""
@@ -189,7 +204,7 @@ class ObjectStore:
             stored = stored.with_metadata(generation=1)
         if isinstance(stored, Pod):
             stored.template = self._templates.shared(stored)
-        of_kind[obj.key] = stored
+        self._put(None, stored)
         self.limit.created(note["by"])
         write = new_event(WatchEvent, ("ADDED", None, stored, False))
         self._publish(self.record.written, write, note.get("event") or _fact(obj, "Created"), note)
@@ -233,7 +248,7 @@ class ObjectStore:
         if self._faults is not None:
             self._faults.write(pod.kind, pod.id, note["by"])
         new = pod.bound(node, status, self._next_revision(), labels)
-        self._objects[pod.kind][pod.key] = new
+        self._put(pod, new)
         write = new_event(WatchEvent, ("MODIFIED", pod, new, is_plain(pod, new)))
         self._publish(self.record.bound, write, note.get("event") or _fact(pod, "Bound"), note)
 
@@ -263,11 +278,16 @@ class ObjectStore:
         if isinstance(old, Pod) and not old.deletion_timestamp:
             # Upstream: rest/delete.go, BeforeDelete().
             stored = stored.with_metadata(generation=old.generation + 1)
-        self._objects[kind][key] = stored
+        self._put(old, stored)
         self._modified(old, stored, "Terminating", note)
         return stored
 
     # Inside
+
+    def _put(self, old: ApiObject | None, new: ApiObject) -> None:
+        self._objects[new.kind][new.key] = new
+        if self._pods_by_node is not None and isinstance(new, Pod):
+            self._pods_by_node.put(old, new)
 
     def _guarded(self, old: ApiObject, new: ApiObject | None, by: str) -> ApiObject | None:
         assert self.guard is not None, "only asked with a guard"
@@ -285,7 +305,7 @@ class ObjectStore:
         kind = stored.kind
         if kind in _GENERATED and _is_new_generation(old, stored):
             stored = stored.with_metadata(generation=1 + (old.metadata.get("generation") or 0))
-        self._objects[kind][stored.key] = stored
+        self._put(old, stored)
         self._modified(old, stored, "Updated", note)
         return stored
 
@@ -296,6 +316,8 @@ class ObjectStore:
 
     def _remove(self, gone: ApiObject, note: Note) -> ApiObject:
         old = self._objects[gone.kind].pop(gone.key)
+        if self._pods_by_node is not None and isinstance(old, Pod):
+            self._pods_by_node.drop(old)
         self.limit.removed()
         write = WatchEvent("DELETED", old, gone)
         self._publish(self.record.removed, write, note.get("event") or _fact(gone, "Deleted"), note)

@@ -14,7 +14,7 @@ from engine.controllers.attach_detach.table import discard
 from engine.kernel.errors import ApiError
 from engine.kernel.loop import EventLoop
 from engine.kernel.units import MINUTE, SECOND
-from engine.objects.objects import ApiObject, Manifest, PersistentVolume, Pod
+from engine.objects.objects import ApiObject, Manifest, PersistentVolume
 from engine.storage.plugins.attach_limits import error_code
 from engine.storage.plugins.simulated import CSI, SimulatedPlugins
 from engine.storage.plugins.spec import Answer, VolumeError, VolumePlugin, VolumeSpec
@@ -210,12 +210,8 @@ class CsiAttacher:
             return attachment is not None
         namespace, _, claim = volume.claim_key.partition("/")
         return any(
-            isinstance(pod, Pod)
-            and pod.node_name == node
-            and pod.namespace == namespace
-            and claim in pod.claim_names
-            and not pod.is_terminated
-            for pod in self._store.objects("Pod")
+            pod.namespace == namespace and claim in pod.claim_names and not pod.is_terminated
+            for pod in self._store.pods_on(node)
         )
 
     def _is_attached(self, name: str) -> bool:

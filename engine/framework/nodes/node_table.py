@@ -8,8 +8,10 @@ Upstream: pkg/scheduler/framework/types.go NodeInfo, backend/cache/snapshot.go.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -66,6 +68,8 @@ class NodeTable:
         # Requested cpu and memory with defaults for what requests none, for the scores.
         self.scored: Columns = np.zeros((2, self.capacity), np.int64)
         self.pod_count: IntArray = np.zeros(self.capacity, np.int64)
+        # How many pods have each priority.
+        self._priorities: dict[int, int] = {}
         self.allowed_pods: IntArray = np.zeros(self.capacity, np.int64)
         self.unschedulable: BoolArray = np.zeros(self.capacity, np.bool_)
         # The rows that changed.
@@ -175,6 +179,11 @@ class NodeTable:
         column = self._resource_index.get(name)
         rows = self.active
         return 0 if column is None or not len(rows) else int(self.allocatable[column][rows].max())
+
+    @property
+    def lowest_priority(self) -> float:
+        """The lowest priority of all pods; infinite when there is none."""
+        return min(self._priorities, default=math.inf)
 
     def amounts(self, resources: Resources) -> list[tuple[int, int]]:
         """(column, amount) for every resource of *resources* that is not zero."""
@@ -366,6 +375,11 @@ class NodeTable:
         for name, amount in held.scalars:
             self._shift(self.resource(name), row, delta * amount)
         sums.pod_count[row] += delta
+        left = self._priorities.get(pod.priority, 0) + delta
+        if left:
+            self._priorities[pod.priority] = left
+        else:
+            del self._priorities[pod.priority]
         if pod.ports:
             if delta > 0:
                 self.ports.take(row, pod.ports)
@@ -378,6 +392,47 @@ class NodeTable:
 
     def _shift(self, column: int, row: int, amount: int) -> None:
         self.requested[column, row] = wrapped(self.requested.item(column, row) + amount)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRows:
+    """The pods of a table by row, for copies of the table to begin with."""
+
+    rows: list[dict[str, PodInfo]]
+
+
+class TableCopy(NodeTable):
+    """A copy that has the pods of its original, whose rows it copies when it changes them.
+
+    The original must not change meanwhile.
+    """
+
+    @staticmethod
+    def state_of(original: NodeTable) -> dict[str, Any]:
+        """What makes a copy of *original*."""
+        return {**original.__getstate__(), "pods": SharedRows(original.pods)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        shared: SharedRows = state["pods"]
+        pods = [*shared.rows]
+        super().__setstate__({**state, "pods": pods})
+        self.pod_counts.pods = pods
+        self._own: set[int] = set()
+
+    def add_pod(self, row: int, pod: PodInfo) -> None:
+        """See NodeTable."""
+        self._copy_row(row)
+        super().add_pod(row, pod)
+
+    def remove_pod(self, row: int, key: str) -> PodInfo:
+        """See NodeTable."""
+        self._copy_row(row)
+        return super().remove_pod(row, key)
+
+    def _copy_row(self, row: int) -> None:
+        if row not in self._own:
+            self._own.add(row)
+            self.pods[row] = self.pods[row].copy()
 
 
 @contextmanager

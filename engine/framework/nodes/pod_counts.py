@@ -136,7 +136,7 @@ class PodCounts:
         self, labels: NodeLabels, pods: list[dict[str, PodInfo]], active: dict[int, None]
     ) -> None:
         self._labels = labels
-        self._pods = pods
+        self.pods = pods
         self._active = active
         self._counters: dict[PodMatcher, PodCounter] = {}
         self._counter_list: list[PodCounter] = []
@@ -189,7 +189,7 @@ class PodCounts:
             self._counter_list.append(counter)
             self._counters_of.clear()
             if self._placed is None:
-                self._placed = _Placed(self._pods, self._active)
+                self._placed = _Placed(self.pods, self._active)
             for row in self._placed.rows(matcher):
                 self._add(counter.tally, row, 1)
         return counter
@@ -238,7 +238,7 @@ class PodCounts:
                 term.tally.counts = np.pad(term.tally.counts, (0, more))
 
     def _new_tally(self) -> Tally:
-        return Tally(np.zeros(len(self._pods), np.int32))
+        return Tally(np.zeros(len(self.pods), np.int32))
 
     def _add(self, tally: Tally, row: int, delta: int) -> None:
         tally.counts[row] += delta
