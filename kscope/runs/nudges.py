@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -170,6 +171,10 @@ class Ask(NamedTuple):
 
 DECLINED = b""
 """What a process says that does not answer."""
+TAKEN = b"taken"
+"""What it says at once where it will."""
+# Whoever has said so begins by then, or others are asked.
+_TAKEN_SECONDS = 30.0
 # An answer that nobody takes is gone then.
 _ANSWER_SECONDS = 120
 
@@ -179,10 +184,15 @@ def ask_decline(ask: Ask) -> None:
     ask_answer(ask, DECLINED)
 
 
-def ask_answer(ask: Ask, message: bytes) -> None:
+def ask_take(ask: Ask) -> None:
+    """Say that this process will answer, which may take a moment to begin. Raises redis.RedisError."""
+    ask_answer(ask, TAKEN)
+
+
+def ask_answer(ask: Ask, message: bytes, client: "redis.Redis | None" = None) -> None:
     """Send one message of an answer. Raises redis.RedisError."""
     place = _answer_place(ask.id)
-    with _client().pipeline(transaction=False) as sent:
+    with (client or _client()).pipeline(transaction=False) as sent:
         sent.rpush(place, message)
         sent.expire(place, _ANSWER_SECONDS)
         sent.execute()
@@ -190,6 +200,19 @@ def ask_answer(ask: Ask, message: bytes) -> None:
 
 def _answer_place(key: str) -> str:
     return f"answer:{key}"
+
+
+class AskNews:
+    """Tells who asks how it goes, in the middle of whatever else this process sends."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._own = redis.Redis.from_url(settings.REDIS_URL)
+
+    def say(self, message: bytes) -> None:
+        """Send a message; nothing where Valkey is away."""
+        with suppress(redis.RedisError):
+            ask_answer(self._ask, message, self._own)
 
 
 class AskListener(_Listener):
@@ -214,24 +237,26 @@ class HeadAsker:
     ) -> AsyncGenerator[bytes, None]:
         """The messages of the answer, for as long as they are read; none if nobody answers.
 
-        Who answers has to begin within *patience* seconds, and each message to come within *seconds*,
+        Who answers has to say so within *patience* seconds, and each message to come within *seconds*,
         or TimeoutError is raised. Raises redis.RedisError.
         """
         ask = Ask(uuid.uuid4().hex, run_id, request.decode(), seconds)
         undecided: int = await self._client.publish(ASK, orjson.dumps([*ask]))
-        wait = patience
+        wait, has_begun = patience, False
         while undecided:
             place = _answer_place(ask.id)
             heard: Any = await cast("Awaitable[Any]", self._client.blpop([place], timeout=wait))
             if heard is None:
-                if wait == patience:
+                if not has_begun:
                     return
                 raise TimeoutError
             if heard[1] == DECLINED:
                 undecided -= 1
-                continue
-            wait = seconds
-            yield heard[1]
+            elif heard[1] == TAKEN:
+                wait = _TAKEN_SECONDS
+            else:
+                has_begun, wait = True, seconds
+                yield heard[1]
 
     async def close(self) -> None:
         """End the connection."""

@@ -5,9 +5,10 @@ that moment, connections and locks, is not touched.
 """
 
 import gc
-import math
 import os
 import signal
+import time
+from types import FrameType
 from typing import Any
 
 import orjson
@@ -19,13 +20,16 @@ from engine.cluster.cluster import Cluster
 from kscope.runs.app_registry import registry
 from kscope.runs.aside import child
 from kscope.runs.aside.kept import engine_given
+from kscope.runs.aside.spent import LOOK_SECONDS, Spent
 from kscope.runs.drive.ending.stuck import unwatched
 from kscope.runs.drive.same_database import database_name
 from kscope.runs.models import Run
-from kscope.runs.nudges import Ask, ask_answer, ask_decline, connect_anew
+from kscope.runs.nudges import Ask, AskNews, ask_answer, ask_decline, connect_anew
 from kscope.up.children import die_with_parent
 
 _MEBIBYTE = 1_048_576
+# Who asks is told so often that the answer is still being computed.
+NEWS_SECONDS = 5.0
 # Connections of the process that it was forked from: to close one here would end it there.
 _inherited: list[object] = []
 
@@ -36,6 +40,23 @@ class _Answer:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._message = b""
+        self._spent = Spent(os.getpid(), time.monotonic)
+        self._said = time.monotonic()
+
+    def watch(self) -> None:
+        """Say from time to time that it is being computed, and end when that takes too long."""
+        # A thread would do no trials, which are forks.
+        self._news = AskNews(self._ask)
+        signal.signal(signal.SIGALRM, self._look)
+        signal.setitimer(signal.ITIMER_REAL, LOOK_SECONDS, LOOK_SECONDS)
+
+    def _look(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._spent.look() > self._ask.seconds:
+            self._news.say(orjson.dumps({"said": "late"}))
+            os._exit(1)
+        if time.monotonic() - self._said > NEWS_SECONDS:
+            self._said = time.monotonic()
+            self._news.say(orjson.dumps({"said": "working"}))
 
     def write(self, text: bytes) -> None:
         """See Written."""
@@ -44,6 +65,8 @@ class _Answer:
     def flush(self) -> None:
         """See Written."""
         message, self._message = self._message, b""
+        self._spent.begin()
+        self._said = time.monotonic()
         ask_answer(self._ask, message)
 
 
@@ -52,7 +75,6 @@ def answer_in_fork(ask: Ask, engine: Cluster) -> None:
     die_with_parent()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_DFL)
-    signal.alarm(math.ceil(ask.seconds) + 1)
     unwatched()
     # Nothing that was there is garbage, and looking through it would copy it.
     gc.freeze()
@@ -67,6 +89,7 @@ def answer_in_fork(ask: Ask, engine: Cluster) -> None:
         ask_decline(ask)
         return
     answer = _Answer(ask)
+    answer.watch()
     child.say(answer, {"said": "begun"})
     outcome = child.outcome_of(request, answer)
     child.say(answer, {"said": outcome.said, "size": len(outcome.text)}, outcome.text)

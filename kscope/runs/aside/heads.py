@@ -25,7 +25,8 @@ class Heads:
     ) -> bytes | None:
         """The JSON text of the answer, or None where nobody has the engine at the head.
 
-        *on_part* gets each part of an answer that comes in parts; each may take *seconds*.
+        *on_part* gets each part of an answer that comes in parts; each may take *seconds*, as in
+        `Spent`.
 
         Raises TimeoutError, ApplicationError, RuntimeError.
         """
@@ -37,8 +38,10 @@ class Heads:
                 async for message in messages:
                     line, _, text = message.partition(b"\n")
                     head = orjson.loads(line)
-                    if head["said"] == "begun":
+                    if head["said"] in ("begun", "working"):
                         continue
+                    if head["said"] == "late":
+                        raise TimeoutError
                     check_size(head["size"])
                     if head["said"] != "part":
                         return answer_of(head, text)

@@ -3,13 +3,14 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from django.utils.translation import gettext
 
+from kscope.runs.aside.spent import LOOK_SECONDS, Spent
 from kscope.runs.errors import ApplicationError
 from kscope.up.processes import Call, Process, start_function
 
@@ -67,7 +68,8 @@ class EngineProcess:
     ) -> bytes:
         """The JSON text of the answer, which may take *seconds* once the process has started.
 
-        *on_part* gets each part of an answer that comes in parts; each may take *seconds*.
+        *on_part* gets each part of an answer that comes in parts; each may take *seconds*. These are
+        as in `Spent`.
 
         Raises TimeoutError, ProcessEnded, ApplicationError, RuntimeError.
         """
@@ -81,14 +83,13 @@ class EngineProcess:
             await self._running.questions.drain()
             async with asyncio.timeout(START_SECONDS):
                 begun = bool(await output.readline())
-            clock = asyncio.get_running_loop()
-            async with asyncio.timeout(seconds) as limit:
-                head = orjson.loads(await output.readline() if begun else b"")
-                while head["said"] == "part":
-                    on_part(await self._answer(head, output))
-                    limit.reschedule(clock.time() + seconds)
-                    head = orjson.loads(await output.readline())
-                return await self._answer(head, output)
+            spent = Spent(self.pid, asyncio.get_running_loop().time)
+            head = orjson.loads(await _within(seconds, spent, output.readline()) if begun else b"")
+            while head["said"] == "part":
+                on_part(await _within(seconds, spent, self._answer(head, output)))
+                spent.begin()
+                head = orjson.loads(await _within(seconds, spent, output.readline()))
+            return await _within(seconds, spent, self._answer(head, output))
         except TimeoutError:  # which is an OSError as well
             self.kill()
             raise
@@ -135,6 +136,18 @@ class EngineProcess:
             self.kill()
             raise
         return answer_of(head, await output.readexactly(head["size"]))
+
+
+async def _within(seconds: float, spent: Spent, reading: Coroutine[Any, Any, bytes]) -> bytes:
+    """What comes of *reading*. Raises TimeoutError where more time than that is spent."""
+    task = asyncio.create_task(reading)
+    try:
+        while not (await asyncio.wait({task}, timeout=min(LOOK_SECONDS, seconds / 4)))[0]:
+            if spent.look() > seconds:
+                raise TimeoutError
+        return task.result()
+    finally:
+        task.cancel()
 
 
 def check_size(size: int) -> None:

@@ -134,6 +134,8 @@ async def test_what_takes_too_long_is_given_up(engines: Pool) -> None:
 class Unheard:
     """In the place of a process and of the pipe to it; the test says what comes back."""
 
+    pid = None
+
     def write(self, _: bytes) -> None:
         pass
 

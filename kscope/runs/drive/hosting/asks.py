@@ -13,7 +13,7 @@ from functools import partial
 import redis
 
 from engine.cluster.cluster import Cluster
-from kscope.runs.nudges import Ask, AskListener, ask_decline
+from kscope.runs.nudges import Ask, AskListener, ask_decline, ask_take
 
 # So many forks of a process may compute at once: each of them takes a core.
 MOST = 2
@@ -56,6 +56,7 @@ class Asks:
         if self._engine_at_head(ask.run) is None or len(self._forks) >= MOST:
             ask_decline(ask)
         else:
+            ask_take(ask)
             self._put(partial(self._fork, ask))
 
     def _fork(self, ask: Ask) -> None:
