@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
@@ -19,7 +20,7 @@ from kscope.runs.access import found_run
 from kscope.runs.aside import Question
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run
-from kscope.runs.web.answers import JSON_LINES, EngineAnswer, EngineParts, EngineView
+from kscope.runs.web.answers import JSON_LINES, EngineAnswer, EngineParts, EngineView, kept_answer
 from kscope.runs.web.contract.answer_schema import answer_class
 from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.paging import page_of, page_schema, paged
@@ -39,6 +40,7 @@ from scheduling.selectors import (
     attempt_evidence_by_id,
     checks_by_id,
     diagnosis_by_id,
+    diagnosis_kept,
     diagnosis_parts_by_id,
     evidence_kept,
 )
@@ -216,8 +218,8 @@ class AttemptDetail(EngineView):
         kept = evidence_kept(attempt)
         if kept is not None:
             return Response(kept)
-        arguments = {"run_id": run_id, "attempt_id": attempt.pk}
-        return EngineAnswer(Question(attempt_evidence_by_id, arguments, run_id, lasts=True))
+        arguments = {"attempt_id": attempt.pk}
+        return EngineAnswer(Question.about(run, attempt_evidence_by_id, arguments, lasts=True))
 
 
 _STEP = {
@@ -290,7 +292,7 @@ class RunChecks(EngineView):
     def get(self, request: Request, run_id: int) -> EngineAnswer:
         """What the checks find at the head of the run; no findings when all is well."""
         run = found_run(request, run_id)
-        return EngineAnswer(Question(checks_by_id, {"run_id": run.pk}, run.pk))
+        return EngineAnswer(Question.about(run, checks_by_id, {}))
 
 
 DIAGNOSIS = answer_class(Diagnosis)
@@ -320,9 +322,7 @@ class PodWhy(EngineView):
         parameters=[_ASKED, IF_NONE_MATCH],
         responses=_in_parts(DIAGNOSIS),
     )
-    def get(
-        self, request: Request, run_id: int, namespace: str, name: str
-    ) -> EngineAnswer | EngineParts:
+    def get(self, request: Request, run_id: int, namespace: str, name: str) -> HttpResponseBase:
         """The diagnosis, with changes tried in forks of the run; docs/why-pending.md."""
         run = found_run(request, run_id)
         self.lasts(run, self.asked["seq"])
@@ -345,7 +345,7 @@ class ObjectWhy(EngineView):
         ],
         responses=_in_parts(DIAGNOSIS),
     )
-    def get(self, request: Request, run_id: int, entity: str) -> EngineAnswer | EngineParts:
+    def get(self, request: Request, run_id: int, entity: str) -> HttpResponseBase:
         """The causes with their facts, and changes tried in forks of the run."""
         run = found_run(request, run_id)
         self.lasts(run, self.asked["seq"])
@@ -382,10 +382,10 @@ class FirstLook(EngineView):
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer | EngineParts:
         """The cluster as its files say it stands; nothing is played."""
-        arguments = {"run_id": found_run(request, run_id).pk}
+        run = found_run(request, run_id)
         if self.asked["parts"]:
-            return EngineParts(_of_large(first_look_parts_by_id, arguments))
-        return EngineAnswer(_of_large(first_look_by_id, arguments))
+            return EngineParts(_of_large(run, first_look_parts_by_id))
+        return EngineAnswer(_of_large(run, first_look_by_id))
 
 
 class RunTriage(EngineView):
@@ -409,25 +409,26 @@ class RunTriage(EngineView):
     )
     def get(self, request: Request, run_id: int) -> EngineAnswer | EngineParts:
         """Nothing is played: causes are what the files say and what the schedulers decide on them."""
-        arguments = {"run_id": found_run(request, run_id).pk}
+        run = found_run(request, run_id)
         if self.asked["parts"]:
-            return EngineParts(_of_large(triage_parts_by_id, arguments))
-        return EngineAnswer(_of_large(triage_by_id, arguments, WHOLE_SECONDS))
+            return EngineParts(_of_large(run, triage_parts_by_id))
+        return EngineAnswer(_of_large(run, triage_by_id, WHOLE_SECONDS))
 
 
-def _of_large(
-    function: Callable[..., Any], arguments: dict[str, Any], seconds: float = CAUSES_SECONDS
-) -> Question:
+def _of_large(run: Run, function: Callable[..., Any], seconds: float = CAUSES_SECONDS) -> Question:
     """A question for which a cluster is made anew, however large it is."""
-    return Question(function, arguments, arguments["run_id"], seconds=seconds, lasts=True)
+    return Question.about(run, function, {}, seconds=seconds, lasts=True)
 
 
-def _answered(asked: dict[str, Any], run: Run, kind: str, key: str) -> EngineAnswer | EngineParts:
+def _answered(asked: dict[str, Any], run: Run, kind: str, key: str) -> HttpResponseBase:
     seq = asked["seq"]
-    arguments = {"run_id": run.pk, "kind": kind, "key": key, "seq": seq}
+    kept = diagnosis_kept(run, kind, key, seq, in_parts=asked["parts"])
+    if kept is not None:
+        return kept_answer(kept, in_parts=asked["parts"])
+    arguments = {"kind": kind, "key": key, "seq": seq}
     function = diagnosis_parts_by_id if asked["parts"] else diagnosis_by_id
     of_head = seq in (None, run.head_seq)
-    question = Question(function, arguments, run.pk, lasts=seq is not None, of_head=of_head)
+    question = Question.about(run, function, arguments, lasts=seq is not None, of_head=of_head)
     return EngineParts(question) if asked["parts"] else EngineAnswer(question)
 
 

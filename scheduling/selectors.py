@@ -19,7 +19,7 @@ from engine.diagnosis.triage.after_play import Observed, observed_after_play, un
 from engine.diagnosis.why import ASKED, explain_in_steps
 from engine.kernel.garbage import collector_paused
 from engine.scheduler.cycle.score_columns import ScoreColumns
-from kscope.runs.aside.kept import answered, answered_whole, engine_kept
+from kscope.runs.aside.kept import answer_kept, answered, answered_whole, engine_kept
 from kscope.runs.drive.replay import (
     engine_at_head,
     engine_at_seq,
@@ -136,7 +136,7 @@ def diagnosis_by_id(run_id: int, kind: str, key: str, seq: int | None) -> dict[s
             return _answered_as_it_stands(run, kind, key)
         return diagnosis(run, kind, key, seq=seq)
 
-    return answered_whole(run, seq, ("why", kind, key), make)
+    return answered_whole(run, seq, _why(kind, key), make)
 
 
 def diagnosis_parts_by_id(
@@ -149,7 +149,19 @@ def diagnosis_parts_by_id(
     """
     run = Run.described().get(pk=run_id)
     make = _parts_as_it_stands if _is_as_brought(run, seq) else partial(_parts, seq=seq)
-    yield from answered(run, seq, ("why in parts", kind, key), lambda: make(run, kind, key))
+    question = _why(kind, key, in_parts=True)
+    yield from answered(run, seq, question, lambda: make(run, kind, key))
+
+
+def diagnosis_kept(
+    run: Run, kind: str, key: str, seq: int | None, *, in_parts: bool
+) -> list[dict[str, Any]] | None:
+    """The parts of a diagnosis that is kept, or the whole; None where it has to be computed."""
+    return answer_kept(run, seq, _why(kind, key, in_parts=in_parts))
+
+
+def _why(kind: str, key: str, *, in_parts: bool = False) -> tuple[str, str, str]:
+    return "why in parts" if in_parts else "why", kind, key
 
 
 def _parts(run: Run, kind: str, key: str, *, seq: int | None) -> Iterator[dict[str, Any]]:

@@ -69,13 +69,12 @@ class ClaimCandidates(EngineView):
         run, seq = found_run(request, run_id), self.asked["seq"]
         self.lasts(run, seq)
         arguments = {
-            "run_id": run.pk,
             "claim": f"{namespace}/{name}",
             "seq": seq,
             "node": self.asked["node"] or "",
         }
         return EngineAnswer(
-            Question(claim_candidates_by_id, arguments, run.pk, lasts=seq is not None)
+            Question.about(run, claim_candidates_by_id, arguments, lasts=seq is not None)
         )
 
 
@@ -113,7 +112,7 @@ class VolumeClaimants(EngineView):
         """The claims that could take it first, each with its verdict; docs/evidence.md."""
         run, seq = found_run(request, run_id), self.asked["seq"]
         self.lasts(run, seq)
-        arguments = {"run_id": run.pk, "volume": name, "seq": seq}
+        arguments = {"volume": name, "seq": seq}
         return EngineAnswer(
-            Question(volume_claimants_by_id, arguments, run.pk, lasts=seq is not None)
+            Question.about(run, volume_claimants_by_id, arguments, lasts=seq is not None)
         )

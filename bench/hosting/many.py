@@ -43,7 +43,7 @@ def bench(full: bool = False) -> list[Row]:
     with servers() as stack:
         if not stack.port:
             stack.start_web()
-        with _working(stack) as worker:
+        with working(stack) as worker:
             runs = [_played()]
             _settle(runs)
             alone, first_alone = _writes(stack, runs[0]), _first_event()
@@ -100,9 +100,9 @@ def bench(full: bool = False) -> list[Row]:
 
 
 @contextlib.contextmanager
-def _working(stack: Servers) -> Iterator[psutil.Process]:
-    """A worker and a sweeper, as `make up` starts them."""
-    worker = stack.start_python("worker", *CELERY, "--concurrency", "2")
+def working(stack: Servers, drivers: int = 2) -> Iterator[psutil.Process]:
+    """A worker with so many processes that drive runs and a sweeper, as `make up` starts them."""
+    worker = stack.start_python("worker", *CELERY, "--concurrency", str(drivers))
     with sweeping(stack):
         try:
             yield psutil.Process(worker.pid)

@@ -9,7 +9,7 @@ more. CPU is that of the web process and its engine processes; bytes are those o
 import asyncio
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any
@@ -41,7 +41,6 @@ class Answer:
     wall: float
     size: int
     content: Any
-    status: int
 
 
 class Reader:
@@ -49,25 +48,37 @@ class Reader:
 
     def __init__(self, port: int, pid: int, run_id: int) -> None:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=600)
-        self._process = psutil.Process(pid)
+        self.process = psutil.Process(pid)
         self._room = f"/api/v1/runs/{run_id}/"
 
-    def get(self, path: str, *, packed: bool = True, statuses: Sequence[int] = (200,)) -> Answer:
-        """The answer at *path*, with one of *statuses*; *packed* says that it may be compressed."""
+    def lines(self, path: str, cpu: Callable[[], float]) -> list[float]:
+        """What the answer at *path* has taken of *cpu*, in seconds, when each of its lines comes."""
+        # The server may have ended one that was idle.
+        self._connection.close()
+        before = cpu()
+        self._connection.request("GET", self._room + path)
+        response = self._connection.getresponse()
+        assert response.status == 200, response.read()[:500]
+        taken = [cpu() - before for _ in iter(response.readline, b"")]
+        response.read()
+        return taken
+
+    def get(self, path: str, *, packed: bool = True) -> Answer:
+        """The answer at *path*; *packed* says that it may be compressed."""
         cpu, began = self.cpu(), time.perf_counter()
         headers = {"Accept-Encoding": "gzip" if packed else "identity", "Accept": "*/*"}
         self._connection.request("GET", self._room + path, headers=headers)
         response = self._connection.getresponse()
         text = response.read()
         wall = time.perf_counter() - began
-        assert response.status in statuses, text[:500]
+        assert response.status == 200, text[:500]
         took = self.cpu() - cpu
         content = None if packed else text
-        return Answer(took * 1_000, wall * 1_000, len(text), content, response.status)
+        return Answer(took * 1_000, wall * 1_000, len(text), content)
 
     def cpu(self) -> float:
         """Seconds of the web process and of those that it started."""
-        found = [self._process, *self._process.children(recursive=True)]
+        found = [self.process, *self.process.children(recursive=True)]
         times = [each.cpu_times() for each in found]
         return sum(each.user + each.system for each in times)
 

@@ -1,7 +1,8 @@
 """A large cluster that stands: its first state and first board, and then it plays, seeks and is asked.
 
-5,000 nodes with 150,000 pods that run (`--full`: 65,000 and 500,000), and one pod that fits nowhere.
-Then pods are deleted from one node after the other, and others come. CPU is that of all processes
+5,000 nodes with 150,000 pods that run (`--full`: 65,000 and 500,000), and pods that fit nowhere.
+Then pods are deleted from one node after the other, and others come. At the end it is asked why
+these pods wait: of the worker that has the engine, and then where nobody has it any more. CPU is that of all processes
 which take part, PostgreSQL's too; memory is the most that a process took (`VmHWM`). Baseline of the
 first state: a cluster of a few objects, so that what a process needs to start is not counted.
 """
@@ -11,11 +12,13 @@ import contextlib
 import gc
 import random
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from bench.hosting.many import working
 from bench.pages.board import WATCH, open_run
 from bench.pages.browser import CATEGORIES, find_browser, main_thread_of, opened
 from bench.pages.history import Answer, Reader
@@ -33,7 +36,7 @@ _STEPS = usual(1_000, least=10)
 _SEEKS = usual(10, least=2)
 _MIB = 1_048_576
 _MOST_MEMORY = 12_288 * _MIB
-STUCK = "too-large"
+STUCK = ("too-large", "too-large-b", "too-large-c")
 
 
 def bench(full: bool = False) -> list[Row]:
@@ -47,15 +50,11 @@ def bench(full: bool = False) -> list[Row]:
         port, pid = stack.start_another_web()
         reader = Reader(port, pid, run.pk)
         rows = [*_first_rows(few, many, nodes + pods), *_board_rows(port, pid, run, reader)]
-        played, first, head = _played(stack, run), many.seq, 0
-        run.refresh_from_db()
-        head = run.head_seq
-        return [
-            *rows,
-            _play_row(played, head - first, run),
-            *_seek_rows(reader, first, head),
-            _why_row(reader),
-        ]
+        with working(stack, drivers=1) as worker:
+            played = _played(stack, run, worker)
+            whys = _why_rows(reader, worker)
+        rows += [_play_row(played, run.head_seq - many.seq, run), *whys]
+        return [*rows, *_why_elsewhere(reader), *_seek_rows(reader, many.seq, run.head_seq)]
 
 
 def _stored(nodes: int, pods: int) -> Any:
@@ -76,7 +75,7 @@ def _stored(nodes: int, pods: int) -> Any:
     scenario = Scenario(
         name="large",
         title="large",
-        objects=(*hosts, *objects, pod(STUCK, cpu="1000")),
+        objects=(*hosts, *objects, *(pod(name, cpu="1000") for name in STUCK)),
         steps=tuple(steps),
         until=steps[-1].at + 5 * SECOND,
     )
@@ -92,7 +91,7 @@ class Worked:
 
     def __init__(self, stack: Servers, worker: Any = None) -> None:
         self._postgres = psutil.Process(stack.children[0].pid)
-        self._worker = psutil.Process(worker.pid) if worker else None
+        self._worker: psutil.Process | None = psutil.Process(worker.pid) if worker else None
         self._before = self._cpu()
         self._began = time.perf_counter()
         self.cpu = self.database = self.wall = 0.0
@@ -103,7 +102,7 @@ class Worked:
         now = self._cpu()
         self.cpu, self.database = (after - at for after, at in zip(now, self._before, strict=True))
         self.wall = time.perf_counter() - self._began
-        self.mib = _peak_mib(self._worker.pid) if self._worker else 0
+        self.mib = _peak_of_all(self._worker) if self._worker else 0
 
     def _cpu(self) -> tuple[float, float]:
         return _tree_cpu(self._worker) if self._worker else 0.0, _tree_cpu(self._postgres)
@@ -114,10 +113,17 @@ def _tree_cpu(process: psutil.Process) -> float:
     total = 0.0
     for each in (process, *process.children(recursive=True)):
         with contextlib.suppress(psutil.NoSuchProcess):
-            times = each.cpu_times()
-            total += times.user + times.system
-    ended = process.cpu_times()
-    return total + ended.children_user + ended.children_system
+            total += sum(each.cpu_times()[:4])
+    return total
+
+
+def _peak_of_all(process: psutil.Process) -> int:
+    """MiB that the largest of a process and of those that it started has had."""
+    peaks = [0]
+    for each in (process, *process.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess, OSError):
+            peaks.append(_peak_mib(each.pid))
+    return max(peaks)
 
 
 def _peak_mib(pid: int) -> int:
@@ -212,18 +218,19 @@ def _drawn(port: int, run: Any, path: str) -> list[Row]:
     ]
 
 
-def _played(stack: Servers, run: Any) -> Worked:
+def _played(stack: Servers, run: Any, worker: psutil.Process) -> Worked:
+    from kscope.runs.services import run_wake
+
+    run.refresh_from_db()
     run.status = run.Status.PLAYING
     run.save(update_fields=["status"])
-    worker = stack.start_python("worker", "-m", "bench.drive", str(run.pk))
     worked = Worked(stack, worker)
-    while worker.exit_code() is None and run.status == run.Status.PLAYING:
+    run_wake(run.pk)
+    while run.status == run.Status.PLAYING or run.lease_until is not None:
         time.sleep(0.1)
-        with contextlib.suppress(psutil.NoSuchProcess, OSError):
-            worked.end()
         run.refresh_from_db()
+    worked.end()
     assert run.status == run.Status.FINISHED, (run.status, run.error, run.stop_reason)
-    worker.stop()
     return worked
 
 
@@ -245,7 +252,7 @@ def _seek_rows(reader: Reader, first: int, head: int) -> list[Row]:
         reader.get(f"state/?from={before}&to={seq}")
         for before, seq in zip([head, *places], places, strict=False)
     ]
-    shown = [reader.get(f"state/?seq={seq}&only=node,pod/default/{STUCK}") for seq in places]
+    shown = [reader.get(f"state/?seq={seq}&only=node,pod/default/{STUCK[0]}") for seq in places]
     return [_seek_row("seek", far), _seek_row("seek, one pod and the nodes, whole", shown)]
 
 
@@ -261,17 +268,35 @@ def _seek_row(name: str, found: list[Answer]) -> Row:
     )
 
 
-def _why_row(reader: Reader) -> Row:
-    # On a busy machine it may take longer than an answer may take.
-    path, statuses = f"pods/default/{STUCK}/why/", (200, 504)
-    answers = [reader.get(path, statuses=statuses) for _ in range(2)]
-    first, again = (each.cpu / 1_000 for each in answers)
-    took = f"{answers[0].wall / 1_000:.1f} s by the clock"
+def _why_rows(reader: Reader, worker: psutil.Process) -> list[Row]:
+    """Of the process that has the engine: the CPU of its forks counts, too."""
+    names = ("first", "about another pod", "once more")
+    pods = (STUCK[0], STUCK[1], STUCK[0])
+    return [
+        _why_row(f"why at the end, {name}", reader, pod, worker)
+        for name, pod in zip(names, pods, strict=True)
+    ]
+
+
+def _why_elsewhere(reader: Reader) -> list[Row]:
+    """Nobody has the engine any more."""
+    first = _why_row("why where the engine is made again", reader, STUCK[2])
+    note = f"{first.note}; the largest process took {_peak_of_all(reader.process):,} MiB"
+    return [replace(first, note=note)]
+
+
+def _why_row(name: str, reader: Reader, pod: str, worker: psutil.Process | None = None) -> Row:
+    def cpu() -> float:
+        return reader.cpu() + (_tree_cpu(worker) if worker else 0.0)
+
+    began = time.perf_counter()
+    causes, *more = reader.lines(f"why/pod/default/{pod}/?parts=1", cpu)
+    wall = time.perf_counter() - began
     return Row(
-        name="why at the end, first",
-        figure=first,
+        name=f"{name}: causes and first fix",
+        figure=more[0],
         unit="s of CPU",
-        baseline=again,
-        against="once more",
-        note=took if answers[1].status == 200 else f"given up: {took}",
+        baseline=causes,
+        against="the causes",
+        note=f"all of it {more[-1]:.2f}, {wall:.1f} s by the clock",
     )

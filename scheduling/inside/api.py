@@ -53,8 +53,8 @@ class InsideScheduler(EngineView):
                 gettext("Say which cycle: ?cycle=NUMBER or ?pod=NAMESPACE/NAME.")
             )
         # A cycle that has not ended at the head of the run goes on with it.
-        arguments = {"run_id": run.pk, "cycle": cycle, "pod": pod, "seq": seq}
-        return EngineAnswer(Question(cycle_by_id, arguments, run.pk))
+        arguments = {"cycle": cycle, "pod": pod, "seq": seq}
+        return EngineAnswer(Question.about(run, cycle_by_id, arguments))
 
 
 class InsideWhatIf(EngineView):
@@ -84,12 +84,11 @@ class InsideWhatIf(EngineView):
         """Decided by the scheduler itself, at the instant of the cycle: docs/inside.md."""
         run, asked = found_run(request, run_id), self.asked
         arguments = {
-            "run_id": run.pk,
             "cycle": asked["cycle"],
             "pod": entity_name(asked, "pod"),
             "resource": asked["resource"] or "cpu",
         }
-        return EngineAnswer(Question(what_if_by_id, arguments, run.pk, lasts=True))
+        return EngineAnswer(Question.about(run, what_if_by_id, arguments, lasts=True))
 
 
 class InsideCaches(EngineView):
@@ -107,8 +106,8 @@ class InsideCaches(EngineView):
         """Queue, assumed pods, volumes and claims, replicas and their Lease: docs/inside.md."""
         run, seq = found_run(request, run_id), self.asked["seq"]
         self.lasts(run, seq)
-        arguments = {"run_id": run.pk, "seq": seq}
-        return EngineAnswer(Question(caches_by_id, arguments, run.pk, lasts=seq is not None))
+        arguments = {"seq": seq}
+        return EngineAnswer(Question.about(run, caches_by_id, arguments, lasts=seq is not None))
 
 
 class PodPathTrials(EngineView):
@@ -126,5 +125,5 @@ class PodPathTrials(EngineView):
         """Those that a command can make, once the pod is bound, in a cluster that is not large."""
         run, seq = found_run(request, run_id), self.asked["seq"]
         self.lasts(run, seq)
-        arguments = {"run_id": run.pk, "pod": f"{namespace}/{name}", "seq": seq}
-        return EngineAnswer(Question(tried_by_id, arguments, run.pk, lasts=seq is not None))
+        arguments = {"pod": f"{namespace}/{name}", "seq": seq}
+        return EngineAnswer(Question.about(run, tried_by_id, arguments, lasts=seq is not None))

@@ -57,7 +57,7 @@ class InsideVolumesView(EngineView):
                     "?node=NAME."
                 )
             )
-        arguments = {"run_id": run.pk, **asked, "seq": seq}
+        arguments = {**asked, "seq": seq}
         return EngineAnswer(
-            Question(inside_volumes_by_id, arguments, run.pk, lasts=seq is not None)
+            Question.about(run, inside_volumes_by_id, arguments, lasts=seq is not None)
         )

@@ -34,7 +34,8 @@ IDLE_SECONDS = 120.0
 NICENESS = 4
 # An answer that took less of the processor has dropped no engine, and collecting takes longer.
 QUICK_SECONDS = 0.05
-# A process that holds more than 1/REST_PART of its memory limit after an answer ends.
+# A process that holds more than 1/REST_PART of its memory limit after an answer ends, unless the
+# question was about a large run.
 REST_PART = 4
 _MEBIBYTE = 1_048_576
 
@@ -66,8 +67,6 @@ def main() -> None:
     # A stray print must not come between the answers: it goes to stderr.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    limit = settings.ENGINE_MEMORY_MIB * _MEBIBYTE
-    limit_memory(limit)
     # Engines are large and leave garbage only when they are dropped, which is after an answer.
     gc.set_threshold(50_000, 50, 50)
     # Read without a buffer of Python's: select would not see the lines in it.
@@ -78,10 +77,15 @@ def main() -> None:
             return
         say(answers, {"said": "begun"})
         began = time.process_time()
-        outcome = outcome_of(orjson.loads(line), answers)
+        request = orjson.loads(line)
+        limit = max(settings.ENGINE_MEMORY_MIB, request["memory"]) * _MEBIBYTE
+        limit_memory(limit)
+        outcome = outcome_of(request, answers)
         if time.process_time() - began > QUICK_SECONDS:
             gc.collect()
-        last = not outcome.fresh or psutil.Process().memory_info().rss > limit // REST_PART
+        # To make the engine of a large run again takes long, and one process at a time has one.
+        rest = limit if request["memory"] else limit // REST_PART
+        last = not outcome.fresh or psutil.Process().memory_info().rss > rest
         say(answers, {"said": outcome.said, "size": len(outcome.text), "last": last}, outcome.text)
         if last:
             return
@@ -113,10 +117,10 @@ def outcome_of(request: dict[str, Any], answers: Written) -> Outcome:
         answer = function(**request["arguments"])
         if isinstance(answer, Iterator):
             return _said_in_parts(cast("Iterator[Any]", answer), answers)
-        return Outcome("result", _json(answer))
+        return Outcome("result", answer_text(answer))
     except ApplicationError as refusal:
         words = {"message": refusal.message, "extra": refusal.extra, "status": refusal.status}
-        return Outcome("refusal", _json(words))
+        return Outcome("refusal", answer_text(words))
     except MemoryError:
         pass
     except Exception:  # noqa: BLE001 whatever it is, the web process logs it
@@ -130,12 +134,13 @@ def outcome_of(request: dict[str, Any], answers: Written) -> Outcome:
 def _said_in_parts(parts: Iterator[Any], answers: Written) -> Outcome:
     """Write each part as soon as it is known; the final result is empty."""
     for part in parts:
-        text = _json(part)
+        text = answer_text(part)
         say(answers, {"said": "part", "size": len(text), "last": False}, text)
     return Outcome("result", b"")
 
 
-def _json(answer: Any) -> bytes:
+def answer_text(answer: Any) -> bytes:
+    """The JSON text of an answer, for readers of the active language."""
     text = said(answer)
     try:
         return orjson.dumps(text)

@@ -72,18 +72,28 @@ def answered(
     They are kept once all are known. Raises what *make* raises; then nothing is kept. About what a
     fork reads of an ancestor, the ancestor's answers are given as well.
     """
-    digest = _digest(run, seq, question)
-    whose = (run.pk, _writer(run, seq)[0])
-    known = KeptAnswer.objects.filter(run_id__in=whose, question=digest).first()
+    known = answer_kept(run, seq, question)
     if known is not None:
-        for part in restored(json.loads(zlib.decompress(known.parts))):
-            yield {**part, "run": run.pk} if "run" in part else part
+        yield from known
         return
     parts: list[Any] = []
     for part in make():
         parts.append(stored(part))
         yield part
-    _keep(run, run.head_seq if seq is None else seq, digest, parts)
+    _keep(run, run.head_seq if seq is None else seq, _digest(run, seq, question), parts)
+
+
+def answer_kept(
+    run: Run, seq: int | None, question: Iterable[object]
+) -> list[dict[str, Any]] | None:
+    """The parts of an answer as in `answered`, if it is kept: no engine is needed for it."""
+    whose = (run.pk, _writer(run, seq)[0])
+    digest = _digest(run, seq, question)
+    known = KeptAnswer.objects.filter(run_id__in=whose, question=digest).first()
+    if known is None:
+        return None
+    parts: list[dict[str, Any]] = restored(json.loads(zlib.decompress(known.parts)))
+    return [{**part, "run": run.pk} if "run" in part else part for part in parts]
 
 
 def answered_whole(

@@ -82,6 +82,8 @@ class Pool:
         self._idle: list[EngineProcess] = []  # the one used last comes last
         self._waiting: FairQueue[Job] = FairQueue(WAITING, WAITING_EACH)
         self._computing: list[Job] = []
+        # Of large runs one at a time has an engine here: their keys in the queue.
+        self._large: set[Key] = set()
         self._heads = Heads()
 
     async def ask(self, question: Question, asker: str, on_part: OnPart = ignored) -> bytes:
@@ -133,6 +135,8 @@ class Pool:
             raise refusal from None
         if dropped:
             self._refuse(dropped, _TOO_MANY, 503)
+        if question.is_large:
+            self._large.add(job.key)
         patience = question.patience or WAIT_SECONDS
         job.patience = loop.call_later(patience, self._lose_patience, job)
         return job
@@ -165,7 +169,7 @@ class Pool:
             if process is None:
                 self._stop_abandoned()
                 return
-            job = self._waiting.take(skip=self._has_its_share)
+            job = self._waiting.take(skip=self._has_to_wait)
             if job is None:
                 self._idle.append(process)
                 return
@@ -194,9 +198,14 @@ class Pool:
                 return idle
         return process
 
-    def _has_its_share(self, key: Key) -> bool:
-        """Whether an asker has all processes that one may have: one is always left for others."""
+    def _has_to_wait(self, key: Key) -> bool:
+        """Whether an asker has all processes that one may have: one is always left for others.
+
+        A question about a large run waits for another one.
+        """
         asker = key[0]
+        if key in self._large and any(job.question.is_large for job in self._computing):
+            return True
         own = sum(job.asker == asker and not job.is_abandoned for job in self._computing)
         return own >= max(1, self.size - 1)
 
@@ -211,6 +220,11 @@ class Pool:
         if job.patience:
             job.patience.cancel()
         self._computing.append(job)
+        if job.question.is_large:
+            for idle in self._idle:
+                if idle.is_large:
+                    idle.kill()
+        process.is_large = job.question.is_large
         job.computing = asyncio.create_task(self._compute(job, process))
 
     async def _compute(self, job: Job, process: EngineProcess) -> None:

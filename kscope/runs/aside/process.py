@@ -51,6 +51,8 @@ class EngineProcess:
     def __init__(self) -> None:
         self.runs: list[int] = []
         self.ended = False
+        self.is_large = False
+        """Whether the question that it answered last was about a large run."""
         self._running: _Running | None = None
 
     @property

@@ -1,6 +1,8 @@
 """Engines of runs: those that this process keeps although nobody drives them, and how one is made."""
 
-from dataclasses import dataclass
+import time
+from collections.abc import Set
+from dataclasses import dataclass, field
 
 from engine.cluster.cluster import Cluster
 from kscope.runs.drive.beginning.clusters import cluster_creating, cluster_touch_objects
@@ -15,12 +17,16 @@ class Live:
     engine: Cluster
     epoch: int
     memory: int = 0
+    used: float = field(default_factory=time.monotonic)
+    """When it was driven or asked."""
 
 
 _live: dict[int, Live] = {}
 # Someone who pauses a run most likely goes on with it.
 _MOST = 16
 _MOST_BYTES = 512 * 1024 * 1024
+ASKED_SECONDS = 120.0
+"""A process that hosts no other run keeps an engine for so long after the last question about it."""
 
 
 def engine_keep(run_id: int, live: Live) -> None:
@@ -34,7 +40,10 @@ def engine_keep(run_id: int, live: Live) -> None:
 def engine_kept_of(run_id: int) -> Cluster | None:
     """The engine of this run, if this process keeps it."""
     live = _live.get(run_id)
-    return live.engine if live else None
+    if live is None:
+        return None
+    live.used = time.monotonic()
+    return live.engine
 
 
 def engine_forget(run_id: int) -> None:
@@ -51,6 +60,16 @@ def engine_memory(run_id: int) -> int:
     """By how many bytes this process grew for the engine of this run, if it keeps that."""
     live = _live.get(run_id)
     return live.memory if live else 0
+
+
+def engines_rest(hosted: Set[int]) -> bool:
+    """Whether each engine that is kept was driven or asked a short while ago.
+
+    False where *hosted*, the runs of this process, need the room.
+    """
+    now = time.monotonic()
+    is_recent = all(now - live.used < ASKED_SECONDS for live in _live.values())
+    return is_recent and hosted <= _live.keys()
 
 
 def engines_memory() -> int:

@@ -15,6 +15,7 @@ from django.utils.http import content_disposition_header
 
 from kscope.runs import aside
 from kscope.runs.aside import Question
+from kscope.runs.aside.child import answer_text
 from kscope.runs.capacity import requests_at_once
 from kscope.runs.errors import PROBLEM_JSON, ApplicationError
 from kscope.runs.web.rest import RestView
@@ -118,6 +119,14 @@ async def _rejoined(first: bytes, lines: AsyncGenerator[bytes]) -> AsyncGenerato
         yield orjson.dumps({"problem": refusal.body}) + b"\n"
     finally:
         await lines.aclose()
+
+
+def kept_answer(parts: list[dict[str, Any]], *, in_parts: bool) -> HttpResponse:
+    """What an engine process has answered before, for readers of the active language."""
+    lines = [answer_text(each) for each in parts]
+    if in_parts:
+        return HttpResponse(b"".join(line + b"\n" for line in lines), content_type=JSON_LINES)
+    return HttpResponse(lines[0], content_type=JSON)
 
 
 def refused(refusal: ApplicationError) -> HttpResponse:

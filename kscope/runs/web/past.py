@@ -145,8 +145,8 @@ def object_at(run: Run, entity: str, *, seq: int) -> Manifest | Question | None:
             return found
     if not events.filter(seq__lte=seq).exists():
         return None
-    arguments = {"run_id": run.pk, "entity": entity, "seq": seq}
-    return Question(object_replayed, arguments, run.pk, lasts=True)
+    arguments = {"entity": entity, "seq": seq}
+    return Question.about(run, object_replayed, arguments, lasts=True)
 
 
 def object_replayed(run_id: int, entity: str, seq: int) -> Manifest | None:

@@ -72,12 +72,17 @@ class Member:
     @property
     def is_full(self) -> bool:
         """Whether it takes no further runs."""
+        return self.is_large and bool(self.runs)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it has much memory; without runs it can free that."""
         return self.memory_mib > settings.DRIVER_MEMORY_MIB * 9 // 10
 
     @property
-    def load(self) -> tuple[int, int]:
+    def load(self) -> tuple[bool, int, int]:
         """The lower, the sooner it gets a run."""
-        return self.busy, len(self.runs)
+        return self.is_large, self.busy, len(self.runs)
 
 
 class Fleet:

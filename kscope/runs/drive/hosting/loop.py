@@ -37,6 +37,7 @@ from kscope.runs.drive.engines import (
     engine_memory,
     engines_forget,
     engines_memory,
+    engines_rest,
 )
 from kscope.runs.drive.garbage import Collector, GrowthCollector
 from kscope.runs.drive.hosting.ownership import run_own, run_take
@@ -284,9 +285,7 @@ class Loop:
         else:
             self._growth.look(used)
         # Of a large run that is alone there is nothing to free: to look takes seconds each time.
-        if used <= settings.DRIVER_MEMORY_MIB * 2**20 or not (
-            engines_memory() or len(self._hosted) > 1
-        ):
+        if used <= settings.DRIVER_MEMORY_MIB * 2**20 or self._is_alone_with_one():
             return
         engines_forget()
         garbage.give_back()
@@ -296,6 +295,12 @@ class Loop:
             hosted.driver.is_unwanted = True
             self._wake(run_id)
             self._looked_at_memory = now + FREEING_SECONDS
+
+    def _is_alone_with_one(self) -> bool:
+        """Whether the process has a single run, or engines of runs that may soon be asked about."""
+        if len(self._hosted) > 1:
+            return False
+        return not engines_memory() or engines_rest(self._hosted.keys())
 
     def _take_turn(self) -> None:
         """The turn of the run that is due, if one is."""

@@ -70,11 +70,11 @@ class RunObjects(EngineView):
         check_seq(run, seq)
         self.lasts(run, seq)
         after = str(page.after or "")
-        arguments = {"run_id": run.pk, "prefix": prefix, "seq": seq}
-        question = Question(
+        arguments = {"prefix": prefix, "seq": seq}
+        question = Question.about(
+            run,
             objects_replayed,
             {**arguments, "after": after, "most": page.wanted},
-            run.pk,
             lasts=True,
         )
 

@@ -33,9 +33,9 @@ class ExportAnswer(EngineParts):
         self._release: Callable[[], object] | None = None
         handle, self._path = mkstemp(prefix="kscope-export-")
         os.close(handle)
-        given = {"run_id": run.pk, "path": self._path, "wanted": asdict(wanted)}
+        given = {"path": self._path, "wanted": asdict(wanted)}
         super().__init__(
-            Question(export_made, given, run.pk, seconds=_SECONDS, patience=_PATIENCE_SECONDS)
+            Question.about(run, export_made, given, seconds=_SECONDS, patience=_PATIENCE_SECONDS)
         )
         form = FORMATS[wanted.format]
         self.headers["Content-Type"] = form.media_type
