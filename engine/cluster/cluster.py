@@ -406,7 +406,7 @@ class Cluster:
         events, rows = self.recorder.take()
         record = self.store.record
         touched = record.take_touched()
-        written = {entity: record.events_of(entity) for entity in touched}
+        written = record.written_of(touched)
         attempts = [attempt for one in self._replicas for attempt in one.take_attempts()]
         return Slice(events, rows, touched, written, record.take_removals(), attempts)
 

@@ -1,11 +1,13 @@
 """The objects that a cluster starts with."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from engine.api_server.admission.admission import Admission
 from engine.api_server.custom.kinds import CustomScenario
 from engine.api_server.store.store import ObjectStore
+from engine.cluster.alike_pods import AlikePods
 from engine.cluster.known_fields import KnownFields
 from engine.cluster.told_troubles import ToldTroubles
 from engine.controllers.disruption.budget_count import with_counted_budgets
@@ -19,7 +21,7 @@ from engine.objects.phases import settled
 
 # How many objects are there, and how many there will be.
 Created = tuple[int, int]
-TOLD_EVERY = 100  # objects
+TOLD_EVERY = 250  # objects
 # Admission looks these up.
 _ADMITTED_FIRST = (
     DEFINITION,
@@ -51,6 +53,7 @@ class InitialObjects:
         self._rules = rules
         self._failures = failures
         self._told = told
+        self._alike = AlikePods()
 
     def creating(self, manifests: Sequence[Manifest]) -> Iterator[Created]:
         """Create the objects of *manifests*: classes first, quotas last, as they count the others.
@@ -77,23 +80,20 @@ class InitialObjects:
             self._leave_out(end.error, obj.id)
 
     def _admit(self, obj: ApiObject) -> None:
-        admitted = settled(self._admission.admit(obj))
+        admitted = settled(self._alike.admitted(obj, self._admission.admit))
         shown = self._told.shown(admitted, self._store.loop.ahead) if self._told else None
         self._store.create(admitted, by="scenario", changes=shown)
 
     def _read(self, manifests: Sequence[Manifest]) -> Iterator[ApiObject]:
-        custom = CustomScenario(manifests)
+        read = partial(self._fields.initial, custom=CustomScenario(manifests))
         for raw in manifests:
-            found = attempted(self._object, raw, custom)
+            found = attempted(self._alike.read, raw, read)
             if not isinstance(found, Failed):
                 yield found
             elif isinstance(found.error, ApiError):
                 raise found.error
             else:
                 self._leave_out(found.error)
-
-    def _object(self, raw: Manifest, custom: CustomScenario) -> ApiObject:
-        return self._fields.initial(raw, custom)
 
     def _counted(self, objects: list[ApiObject]) -> list[ApiObject]:
         counted = attempted(with_counted_budgets, objects, self._rules)

@@ -24,7 +24,14 @@ def merge(target: Any, patch: Any) -> Any:
     if not isinstance(patch, dict):
         return patch
     changes = cast("dict[str, Any]", patch)
-    result: dict[str, Any] = {**target} if isinstance(target, dict) else {}
+    if not isinstance(target, dict):
+        # As below, in a fraction of the time: most entities are new once.
+        return {
+            key: merge(None, value) if value.__class__ is dict else value
+            for key, value in changes.items()
+            if value is not None
+        }
+    result: dict[str, Any] = {**target}
     for key, value in changes.items():
         if value is None:
             result.pop(key, None)

@@ -246,6 +246,12 @@ class Template(dict[str, Any]):
             known = self._labelled[added] = (labels, template)
         return known
 
+    def learn(self, other: "Template") -> None:
+        """Take over what has been read of the *other*, of pods that differ in their node alone."""
+        self.facts = other.facts
+        if VIEW in other:
+            self[VIEW] = other[VIEW]
+
     def __reduce__(self) -> tuple[Any, ...]:
         return (Template, ())
 
@@ -253,13 +259,17 @@ class Template(dict[str, Any]):
 class Templates:
     """Pods with equal specs share one template, so that what follows from a spec is computed once.
 
-    Only recent templates are remembered, because the pods of a workload are created together.
+    Pods that come with a node share it with those of that node, and with others what follows from
+    the rest of the spec. Only recent templates are remembered, because the pods of a workload are
+    created together.
     """
 
-    __slots__ = ("_known",)
+    __slots__ = ("_count", "_known")
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Template] = {}
+        # By what specs have in common the templates by node; "" for pods without one.
+        self._known: dict[bytes, dict[str, Template]] = {}
+        self._count = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pods keep the templates that they have; a restored run begins a new collection.
@@ -267,24 +277,34 @@ class Templates:
 
     def shared(self, pod: "Pod") -> Template:
         """The template for *pod*, which is new: that of a pod with an equal spec, or its own."""
-        metadata = pod.metadata
+        metadata, spec, node = pod.metadata, pod.raw.get("spec"), pod.node_name
+        if node:
+            spec = {name: value for name, value in pod.spec.items() if name != "nodeName"}
         labels = [metadata.get(name) for name in _TEMPLATE_METADATA]
         try:
-            essence = orjson.dumps((pod.namespace, labels, pod.raw.get("spec")))
+            essence = orjson.dumps((pod.namespace, labels, spec))
         except TypeError:
             return pod.template  # A number beyond 64 bits.
-        template = self._known.get(essence)
-        if template is None:
-            if len(self._known) >= _TEMPLATES_KEPT:
-                self._known.clear()
-            # The claims of ephemeral volumes are named after the pod, so no other pod is equal.
-            if b'"ephemeral"' in essence:
-                return pod.template
-            template = self._known[essence] = pod.template
+        alike = self._known.get(essence)
+        if alike is not None and node in alike:
+            return alike[node]
+        # The claims of ephemeral volumes are named after the pod, so no other pod is equal.
+        if b'"ephemeral"' in essence:
+            return pod.template
+        template = pod.template
+        if alike is not None:
+            template.learn(next(iter(alike.values())))
+        if self._count >= _TEMPLATES_KEPT:
+            self._known.clear()
+            self._count = 0
+        self._known.setdefault(essence, {})[node] = template
+        self._count += 1
         return template
 
 
 _TEMPLATES_KEPT = 4_096
+# What pages show of all pods of a template; see projection.
+VIEW = "view"
 
 
 def _selects_by_own_labels(spec: Mapping[str, Any]) -> bool:
@@ -332,6 +352,12 @@ class Pod(ApiObject):
         new = super().with_metadata(**fields)
         if not _IN_TEMPLATE.isdisjoint(fields):
             new.template = Template()
+        return new
+
+    def with_spec(self, spec: Manifest) -> Self:
+        """A new pod: this one with another spec."""
+        new = self._successor({**self.raw, "spec": spec})
+        new.template = Template()
         return new
 
     def bound(self, node: str, status: Manifest, revision: str, labels: Labels = ()) -> Self:

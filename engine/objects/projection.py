@@ -7,6 +7,7 @@ from engine.kernel.units import nanoseconds_of
 from engine.kernel.view import Attributes, diff
 from engine.objects.objects import (
     BETA_CLASS,
+    VIEW,
     ApiObject,
     Manifest,
     Node,
@@ -56,10 +57,13 @@ def advanced(
 
     Most writes change a status and what binds the object; only these are looked at then.
     """
-    changing = None if shown is None or old is None else _changes_of(old, new)
-    if shown is None or changing is None:
+    if shown is None:
         shows = attributes(new, rules, ahead)
-        return shows, diff(shown or {}, shows)
+        return shows, shows
+    changing = None if old is None else _changes_of(old, new)
+    if changing is None:
+        shows = attributes(new, rules, ahead)
+        return shows, diff(shown, shows)
     patch: Attributes = {}
     shows = shown
     for name, value in changing.items():
@@ -109,9 +113,9 @@ def _time(text: str, ahead: int) -> int | None:
 
 
 def _pod_attributes(pod: Pod, rules: ResourceRules) -> Attributes:
-    fixed = pod.template.get("view")
+    fixed = pod.template.get(VIEW)
     if fixed is None:
-        fixed = pod.template["view"] = {
+        fixed = pod.template[VIEW] = {
             "requests": pod_resources(pod.raw, rules).fit.amounts(),
             "claims": list(pod.claim_names),
             "scheduler": "" if pod.scheduler_name == "default-scheduler" else pod.scheduler_name,
@@ -123,7 +127,7 @@ def _pod_attributes(pod: Pod, rules: ResourceRules) -> Attributes:
 
 
 def _pod_changes(old: Pod, new: Pod) -> Attributes | None:
-    if new.template is not old.template or "view" not in new.template:
+    if new.template is not old.template or VIEW not in new.template:
         return None
     if new.raw.get("spec") is not old.raw.get("spec"):
         return _pod_progress(new)

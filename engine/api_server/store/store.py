@@ -175,7 +175,7 @@ class ObjectStore:
 
         What is in the store already is delivered too, as ADDED, in order of creation.
         """
-        found = [(self.record.cause(obj), obj) for obj in self._objects.get(kind, {}).values()]
+        found = self.record.with_causes(self._objects.get(kind, {}).values())
         self.watches.add(kind, watcher, latency, found)
 
     def relist(self, cut: Cut) -> None:

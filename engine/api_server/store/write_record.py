@@ -1,7 +1,7 @@
 """The record of writes: each write is one event, with the changes that pages show."""
 
-from collections.abc import Iterable
-from typing import Any, Final, NamedTuple, Required, TypedDict
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, Required, TypedDict, cast
 
 from engine.api_server.store.faults import PV_CONTROLLER, WRITE_REFUSED
 from engine.api_server.store.superseding import Superseding
@@ -36,6 +36,9 @@ class Written(NamedTuple):
     created: int
     newest: int
 
+
+# As Written(…), but faster than the constructor of NamedTuple.
+_new: Callable[..., Written] = cast("Any", tuple).__new__
 
 # An object after a write: the events that wrote and created it, and its manifest.
 Left = tuple[int, int, Manifest]
@@ -125,6 +128,11 @@ class WriteRecord:
         """The sequence number of the newest event of *obj*; 0 without one."""
         return self._causes.get(obj.id, 0)
 
+    def with_causes(self, objects: Iterable[ApiObject]) -> list[tuple[int, ApiObject]]:
+        """*objects*, each with its `cause`."""
+        causes = self._causes
+        return [(causes.get(obj.id, 0), obj) for obj in objects]
+
     def take_touched(self) -> dict[str, Manifest | None]:
         """The newest manifests of what was written since the last call."""
         taken, self.touched = self.touched, {}
@@ -138,6 +146,13 @@ class WriteRecord:
     def events_of(self, entity: str) -> Written:
         """The events that wrote the object; zeros when it is not there."""
         return Written(self._created.get(entity, 0), self._causes.get(entity, 0))
+
+    def written_of(self, entities: Iterable[str]) -> dict[str, Written]:
+        """The same of many objects."""
+        created, causes = self._created, self._causes
+        return {
+            each: _new(Written, (created.get(each, 0), causes.get(each, 0))) for each in entities
+        }
 
     def deletion_of(self, entity: str) -> Deletion | None:
         """How an object that was there has gone, if that is remembered."""

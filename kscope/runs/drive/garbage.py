@@ -2,8 +2,10 @@
 
 import ctypes
 import gc
+import os
 import time
 from collections.abc import Callable
+from functools import lru_cache
 
 import psutil
 
@@ -58,7 +60,13 @@ class GrowthCollector:
 
 def resident_bytes() -> int:
     """The memory of this process that is in the machine's main memory."""
-    return psutil.Process().memory_info().rss
+    return _process(os.getpid()).memory_info().rss
+
+
+@lru_cache(maxsize=1)
+def _process(pid: int) -> psutil.Process:
+    """To make one costs as much as to ask it."""
+    return psutil.Process(pid)
 
 
 def give_back() -> None:

@@ -78,7 +78,10 @@ class OfManifest(models.Field):
         for path in self.paths:
             found: Any = manifest
             for name in path:
-                found = found.get(name) if isinstance(found, dict) else None
+                if found.__class__ is not dict:
+                    found = None
+                    break
+                found = found.get(name)
             if found is not None:
                 return found
         return None
@@ -102,9 +105,9 @@ class TextOfManifest(OfManifest, models.TextField):
     def value_in(self, manifest: Manifest) -> str:
         """See OfManifest."""
         found = self.found_in(manifest)
-        if found is None:
-            return str(self.get_default())
-        return found if isinstance(found, str) else orjson.dumps(found).decode()
+        if found.__class__ is str:
+            return found
+        return str(self.get_default()) if found is None else orjson.dumps(found).decode()
 
 
 class FlagOfManifest(OfManifest, models.BooleanField):
