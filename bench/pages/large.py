@@ -94,15 +94,20 @@ class Worked:
         self._worker: psutil.Process | None = psutil.Process(worker.pid) if worker else None
         self._before = self._cpu()
         self._began = time.perf_counter()
-        self.cpu = self.database = self.wall = 0.0
+        self.cpu = self.database = self.wall = self.shown = 0.0
         self.mib = self.seq = 0
 
     def end(self) -> None:
         """It is done: note down the seconds of CPU and of the clock, and the memory."""
         now = self._cpu()
         self.cpu, self.database = (after - at for after, at in zip(now, self._before, strict=True))
-        self.wall = time.perf_counter() - self._began
+        self.wall = self.passed
         self.mib = _peak_of_all(self._worker) if self._worker else 0
+
+    @property
+    def passed(self) -> float:
+        """Seconds by the clock until now."""
+        return time.perf_counter() - self._began
 
     def _cpu(self) -> tuple[float, float]:
         return _tree_cpu(self._worker) if self._worker else 0.0, _tree_cpu(self._postgres)
@@ -137,12 +142,15 @@ def _peak_mib(pid: int) -> int:
 def _first_state(stack: Servers, run: Any) -> Worked:
     worker = stack.start_python("worker", "-m", "bench.drive", str(run.pk), "--again")
     worked = Worked(stack, worker)
-    while not run.is_started:
+    shown = 0.0
+    while not run.is_started or run.rows_seq is not None:
         assert worker.exit_code() is None, "the worker has ended"
         assert not run.error, run.error
         time.sleep(0.2)
         run.refresh_from_db()
+        shown = shown or (worked.passed if run.is_started else 0.0)
     worked.end()
+    worked.shown = shown
     worked.seq = run.head_seq
     worker.stop()
     return worked
@@ -158,7 +166,8 @@ def _first_rows(few: Worked, many: Worked, objects: int) -> list[Row]:
             against="a few objects, and the process's start",
             aim=8 if objects == NODES + PODS and not is_least() else None,
             at_least=False,
-            note=f"{many.wall:.0f} s by the clock; PostgreSQL {many.database:.1f} s of CPU besides",
+            note=f"shown after {many.shown:.0f} s by the clock, with all rows of objects after "
+            f"{many.wall:.0f}; PostgreSQL took {many.database:.1f} s of CPU besides",
         ),
         Row(
             name="memory of the worker",

@@ -8,15 +8,14 @@ command, a step, the end) before it continues. See docs/adr/0014.
 Where the database cannot be reached, the slice is written once more (outage.py).
 """
 
-import logging
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, repeat
 from weakref import WeakSet
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import connection
 from psycopg import Connection
 from psycopg.rows import TupleRow
 
@@ -30,7 +29,6 @@ BIG_SLICE = settings.WRITER_EVENTS
 # One for all the runs of this process; it writes one slice after the other.
 _writer: Writer | None = None
 _writer_lock = threading.Lock()
-log = logging.getLogger(__name__)
 
 
 class Committer:
@@ -52,17 +50,10 @@ class Committer:
         return writing
 
     def _write(self, run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
-        away = outage.Outage()
-        while True:
-            try:
-                if away.is_on:
-                    return self._try_again(run_id, epoch, commit)
-                return self._try(run_id, epoch, commit)
-            except (OperationalError, InterfaceError) as problem:
-                if not away.is_on:
-                    log.warning("a slice of run %s waits for the database: %s", run_id, problem)
-                away.meet(problem)
-            time.sleep(outage.PAUSE_SECONDS)
+        attempts = chain([self._try], repeat(self._try_again))
+        return outage.waited_for(
+            lambda: next(attempts)(run_id, epoch, commit), f"a slice of run {run_id}"
+        )
 
     def _try_again(self, run_id: int, epoch: int, commit: slices.Commit) -> slices.Controls:
         """As `_try`, after an attempt that may have been written though no answer came."""

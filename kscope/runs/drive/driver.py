@@ -44,7 +44,7 @@ from kscope.runs.drive.forks import (
 from kscope.runs.drive.garbage import Memory
 from kscope.runs.drive.keeper import Build
 from kscope.runs.drive.memory import BudgetGuard
-from kscope.runs.drive.tables.unwritten import Unwritten
+from kscope.runs.drive.tables.unwritten import Part, Unwritten
 from kscope.runs.models import Run
 from kscope.runs.nudges import publish_head
 
@@ -191,6 +191,21 @@ class Driver:
         return self._engine
 
     def _begin(self) -> Turns[None]:
+        run = yield from self._answered(self._read)
+        if not run.is_started:
+            self.build = Build(run.building)
+            if self.build.why_not:
+                raise EngineEnded(self.build.why_not)
+        self._engine = yield from self._built(run)
+        self.build = None
+        self._unexpected = self.engine.unexpected
+        self._pace: Pace | None = None
+        self._is_started = run.is_started
+        yield from self._answered(partial(self._read_on, run))
+        self._budget = BudgetGuard(self.engine, self._memory)
+
+    def _read(self) -> Run:
+        """The run, and what is known of it before there is an engine."""
         run = Run.objects.select_related("scenario").get(pk=self.run_id)
         self._commands = Commands(self.run_id, run.head_commands)
         self.controls = wanted_of(run)
@@ -199,36 +214,37 @@ class Driver:
         self._checkpoints = CheckpointSchedule(self.run_id, run.head_seq, self._borrowed)
         self._head = _head_on_record(run)
         self._committed = self._began = time.monotonic()
-        if not run.is_started:
-            self.build = Build(run.building)
-            if self.build.why_not:
-                raise EngineEnded(self.build.why_not)
-        self._engine = yield from self._built(run)
-        self.build = None
-        self.unwritten.begin(run, self._engine)
-        self._unexpected = self.engine.unexpected
-        self._pace: Pace | None = None
-        self._is_started = run.is_started
+        return run
+
+    def _read_on(self, run: Run) -> None:
+        """What of the record belongs to an engine that stands at the head of *run*."""
+        self.unwritten.begin(run, self.engine)
         self._goal_replay: GoalReplay | None = replay_to_goal(run)
         self._follows_another_engine = follows_another_engine(run)
-        self._budget = BudgetGuard(self.engine, self._memory)
+
+    def _answered(self, ask: Callable[[], T]) -> Turns[T]:
+        return outage.answered(ask, f"run {self.run_id}")
 
     def _built(self, run: Run) -> Turns[Cluster]:
         """The engine. Raises EngineEnded where it cannot be built."""
         # A checkpoint is restored in one step.
         self._alive()
-        making = engine_for(run, self.epoch)
+        making, away = engine_for(run, self.epoch), outage.Outage(f"the engine of run {run.pk}")
         while True:
+            due = AT_ONCE
             try:
                 told = next(making)
             except StopIteration as end:
                 return end.value
+            except (OperationalError, InterfaceError) as problem:
+                # It is asked before the engine is computed, and hardly ever later.
+                making, told, due = engine_for(run, self.epoch), None, away.meet(problem)
             if told is not None:
                 self._note_objects(*told)
             if is_stopping() or self.is_unwanted:
                 raise Stopping
             moved_on()
-            yield AT_ONCE
+            yield due
 
     def _note_objects(self, done: int, of: int) -> None:
         """So many objects of the first state are there. Raises EngineEnded."""
@@ -279,7 +295,9 @@ class Driver:
         """Read what the user wants now."""
         yield from self._written()
         self.is_nudged = False
-        self.controls = yield from _answered(partial(slices.controls_read, self.run_id, self.epoch))
+        self.controls = yield from self._answered(
+            partial(slices.controls_read, self.run_id, self.epoch)
+        )
 
     def _written(self) -> Turns[None]:
         """Until nothing is being written. Raises what went wrong: LostLease, or a database error."""
@@ -317,7 +335,7 @@ class Driver:
             if self.wanted.steps_wanted > 0:
                 steps = yield from self._step()
             elif self.wanted.status == Run.Status.PLAYING:
-                decided = yield from self._stretch_to_decision()
+                decided = yield from _stretch_to_decision(self)
             elif not done and not self._rows_are_due():
                 return False
         if self.engine.failure:
@@ -396,34 +414,6 @@ class Driver:
             if self.is_nudged or not (yield from stint.pause()):
                 return
 
-    def _stretch_to_decision(self) -> Turns[bool]:
-        """Advance until the pod is bound or refused, or until `until_pod_by`; whether that came."""
-        engine, wanted = self.engine, self.wanted
-        by = wanted.until_pod_by
-        wait = self._attempts.wait(wanted.awaited_pod, wanted.until_pod_at or 0, by)
-        stint = Stint()
-        while True:
-            for _ in range(CHUNK):
-                due = engine.next_at
-                if is_halted(engine):
-                    return False
-                if due is None:
-                    # What is waited for does not come; who uses the run may yet bring it about.
-                    return self._time.goes_on
-                if due > self._time.end:
-                    engine.advance(self._time.end)
-                    return False
-                if wait.by is not None and due > wait.by:
-                    engine.advance(wait.by)
-                    return True
-                known = len(engine.untaken)
-                engine.advance(due, max_steps=1)
-                events = engine.untaken[known:]
-                if self._attempts.decide(wait, events, engine.now):
-                    return True
-            if not (yield from stint.pause()):
-                return False
-
     # Writing
 
     def _commit(
@@ -450,12 +440,19 @@ class Driver:
         waits = bool(done or steps or at_end or at_decision or stop)
         self.unwritten.add(piece)
         writes_rows |= bool(at_goal or stop or engine.failure) or self._rows_are_due(waits=waits)
-        objects = self.unwritten.objects if writes_rows else {}
+        if not self._is_started:
+            self._is_started = True
+            # Its events come first: pages show it then, and its rows are kept step by step.
+            writes_rows &= not self.unwritten.plan_first(engine.seq)
+        whole = bool(at_goal or engine.failure)
+        part = self.unwritten.part(whole=whole) if writes_rows else Part({})
+        is_newest = writes_rows and part.upto is None
+        rows = "newest" if is_newest else "behind" if self.unwritten else "as before"
         count = self._commands.count
         head = _head_of(engine, count, self._budget.memory.used)
         own = own_slice(self.run_id, piece, self._borrowed)
         commit = slices.Commit(
-            packed=slices.slice_packed(own, objects, self.unwritten.packer),
+            packed=slices.slice_packed(own, part.objects, self.unwritten.packer),
             head=head,
             before=self._head,
             done=done or (),
@@ -467,12 +464,14 @@ class Driver:
             at_decision=at_decision,
             stop=stop,
             saved=self._checkpoints.take(engine, count, self._alive, at_end=at_end),
-            rows="newest" if writes_rows else "behind" if self.unwritten else "as before",
+            rows=rows,
+            rows_upto=part.upto,
+            rows_are_new=part.are_new,
         )
         # Only now: what breaks before leaves the head on record, and the rows that wait.
         self._head = head
         if writes_rows:
-            self.unwritten.clear()
+            self.unwritten.note_written(part)
         self._writing = self._host.write(self.run_id, self.epoch, commit)
         self._committed = self.writing_since = self.renewed_at = time.monotonic()
         if waits or self.wanted.status != Run.Status.PLAYING:
@@ -551,24 +550,43 @@ class Time:
         return PASSING_SECONDS if self.engine.next_at is None else 0.0
 
 
-def _answered(ask: Callable[[], T]) -> Turns[T]:
-    """What the database answers; it is asked again for some time where it cannot be reached."""
-    away = outage.Outage()
+def _stretch_to_decision(driver: Driver) -> Turns[bool]:
+    """Advance until the pod is bound or refused, or until `until_pod_by`; whether that came."""
+    engine, wanted = driver.engine, driver.wanted
+    by = wanted.until_pod_by
+    wait = driver._attempts.wait(wanted.awaited_pod, wanted.until_pod_at or 0, by)
+    stint = Stint()
     while True:
-        try:
-            return ask()
-        except (OperationalError, InterfaceError) as problem:
-            away.meet(problem)
-        yield time.monotonic() + outage.PAUSE_SECONDS
+        for _ in range(CHUNK):
+            due = engine.next_at
+            if is_halted(engine):
+                return False
+            if due is None:
+                # What is waited for does not come; who uses the run may yet bring it about.
+                return driver._time.goes_on
+            if due > driver._time.end:
+                engine.advance(driver._time.end)
+                return False
+            if wait.by is not None and due > wait.by:
+                engine.advance(wait.by)
+                return True
+            known = len(engine.untaken)
+            engine.advance(due, max_steps=1)
+            events = engine.untaken[known:]
+            if driver._attempts.decide(wait, events, engine.now):
+                return True
+        if not (yield from stint.pause()):
+            return False
 
 
 def rows_of_broken(driver: Driver) -> Turns[None]:
     """Have the rows of objects say what is on record of a run whose engine has broken since."""
     if not driver.unwritten:
         return
-    packed = slices.rows_packed(driver.unwritten.objects, driver.unwritten.packer)
+    part = driver.unwritten.part(whole=True)
+    packed = slices.rows_packed(part.objects, driver.unwritten.packer)
     commit = slices.Commit(packed=packed, head=driver._head, before=driver._head, rows="newest")
-    driver.unwritten.clear()
+    driver.unwritten.note_written(part)
     driver._writing = driver._host.write(driver.run_id, driver.epoch, commit)
     yield from driver.settled()
 
@@ -596,7 +614,8 @@ class Commands:
         done: list[slices.Done] = []
         if not self.may_wait or (is_halted(engine) and not even_halted):
             return done
-        pending = yield from _answered(partial(slices.commands_pending, self._run_id))
+        ask = partial(slices.commands_pending, self._run_id)
+        pending = yield from outage.answered(ask, f"run {self._run_id}")
         deadline = time.monotonic() + SLICE_SECONDS
         for key, entity, body in pending:
             done.append(self.apply(engine, key, entity, body))

@@ -154,7 +154,7 @@ _MOVE_HEAD = (
     " head_seq = %(seq)s, head_at = %(at)s, head_steps = %(steps)s, head_commands = %(commands)s,"
     " head_digest = %(digest)s, next_at = %(next_at)s, head_objects = %(objects)s,"
     " rows_seq = CASE %(rows)s::text WHEN 'newest' THEN NULL"
-    "  WHEN 'behind' THEN coalesce(rows_seq, CASE WHEN is_started THEN head_seq ELSE -1 END)"
+    "  WHEN 'behind' THEN coalesce(%(rows_upto)s::bigint, rows_seq, CASE WHEN is_started THEN head_seq ELSE -1 END)"
     "  ELSE rows_seq END,"
     " memory_used = CASE WHEN %(memory)s > 0 THEN %(memory)s ELSE memory_used END,"
     " is_started = true, building = NULL, driver_deaths = 0, engine_digest = %(engine)s, differs_from = NULL, differs_for = '',"
@@ -298,6 +298,10 @@ class Commit:
     saved: Saved | None = None
     # How the rows of objects stand once it is written: as of its head, or behind that.
     rows: Literal["newest", "behind", "as before"] = "as before"
+    # The earlier event that they are as of, where that changes.
+    rows_upto: int | None = None
+    # None of the objects whose rows are written had one before.
+    rows_are_new: bool = False
 
 
 def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
@@ -323,7 +327,7 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
                     before = commit.before.seq if commit.before else 0
                     dictionaries_keep(link, run_id, before, packed.dictionaries)
                     for projection in packed.projections:
-                        _write_objects(link, run_id, projection)
+                        _write_objects(link, run_id, projection, are_new=commit.rows_are_new)
                     _REMOVALS.add(link, run_id, packed.removals)
                     for write in registry.writers:
                         write(link, run_id, packed.attempts)
@@ -470,6 +474,7 @@ def _move_head(cursor: Cursor[TupleRow], run_id: int, epoch: int, commit: Commit
             "objects": head.objects,
             "memory": head.memory,
             "rows": commit.rows,
+            "rows_upto": commit.rows_upto,
             "engine": fingerprint(),
             "at_goal": commit.at_goal,
             "forgets_pod": commit.at_decision or commit.at_end or stop is not None,
@@ -485,12 +490,14 @@ def _move_head(cursor: Cursor[TupleRow], run_id: int, epoch: int, commit: Commit
     )
 
 
-def _write_objects(link: Connection[TupleRow], run_id: int, projection: Projection) -> None:
+def _write_objects(
+    link: Connection[TupleRow], run_id: int, projection: Projection, *, are_new: bool
+) -> None:
     delete, upsert, find, copy = _statements(projection.table, projection.columns)
     rows = projection.rows
     if projection.gone:
         Cursor(link).execute(delete, [run_id, projection.gone])
-    if len(rows) > FEW_ROWS and not _has_rows(link, find, run_id):
+    if len(rows) > FEW_ROWS and (are_new or not _has_rows(link, find, run_id)):
         with Cursor(link).copy(copy) as copied:
             for row in rows:
                 copied.write_row((run_id, *row))

@@ -9,6 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import OperationalError, connection, connections
 from django.db.models import F
+from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError as BrokerDown
 
 from engine.cluster.cluster import Cluster
@@ -17,6 +18,7 @@ from kscope.celery import app as celery
 from kscope.runs import services
 from kscope.runs.app_registry import registry
 from kscope.runs.drive import engines, outage, slices
+from kscope.runs.drive.beginning import clusters
 from kscope.runs.drive.checkpoints import engine_bytes
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.hosting import fleet
@@ -116,10 +118,10 @@ def breaking(ask: Answer, when: Collection[int], *, afterwards: bool = False) ->
     """*ask*, with the connection lost at those times, counted from 1, before or after the answer."""
     calls: list[int] = []
 
-    def broken(*args: Any) -> Any:
+    def broken(*args: Any, **named: Any) -> Any:
         calls.append(1)
         is_lost = len(calls) in when
-        answer = None if is_lost and not afterwards else ask(*args)
+        answer = None if is_lost and not afterwards else ask(*args, **named)
         if is_lost:
             raise OperationalError("server closed the connection unexpectedly")
         return answer
@@ -166,6 +168,51 @@ def test_commands_wait_until_the_database_is_back(
     assert (run.head_commands, run.lease_epoch) == (1, 1)
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "kscope.runs.drive.driver.wanted_of",
+        "kscope.runs.drive.slices.lease_renew",
+        "kscope.runs.drive.beginning.clusters.loaded_of",
+        "kscope.runs.drive.driver.replay_to_goal",
+        "kscope.runs.drive.slices.slice_commit",
+    ],
+)
+def test_a_first_state_waits_for_the_database(
+    start: Start, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    whole, run = once_played(start), start(play=True, speed="max")
+    engines_of: list[int] = []
+    prepare = clusters.cluster_prepare
+    monkeypatch.setattr(
+        clusters, "cluster_prepare", lambda *each: (engines_of.append(1), prepare(*each))
+    )
+    asked = breaking(import_string(place), {1, 2, 3})
+    monkeypatch.setattr(place, asked)
+    monkeypatch.setattr(outage, "PAUSE_SECONDS", 0.01)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert (run.status, run.lease_epoch) == (Run.Status.FINISHED, 1)
+    assert run.head_digest == whole.head_digest
+    # What was built by then is not built again.
+    assert engines_of == [1]
+
+
+def test_a_first_state_does_not_wait_for_ever(
+    start: Start, monkeypatch: pytest.MonkeyPatch, no_patience: None
+) -> None:
+    run = start(play=True, speed="max")
+    with monkeypatch.context() as away:
+        away.setattr(clusters, "loaded_of", breaking(clusters.loaded_of, range(1, 1_000)))
+        in_thread(run).join()
+    run.refresh_from_db()
+    assert (run.status, run.error, run.is_started) == (Run.Status.PLAYING, "", False)
+    Run.objects.update(lease_until=None)
+    in_thread(run).join()
+    run.refresh_from_db()
+    assert run.status == Run.Status.FINISHED
+
+
 def test_who_took_a_run_meanwhile_keeps_it(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     run, commit = start(play=True, speed="max"), slices.slice_commit
     before: list[int] = []
@@ -192,14 +239,14 @@ def test_a_connection_cut_during_commit_fails_no_run(
     run, write = start(play=True, speed="max"), slices._write_objects
     cut: list[int] = []
 
-    def cut_once(link: Any, run_id: int, objects: Any) -> None:
+    def cut_once(link: Any, run_id: int, objects: Any, **how: bool) -> None:
         if not cut:
             cut.append(link.info.backend_pid)
             another = connection.copy()
             with another.cursor() as cursor:
                 cursor.execute("SELECT pg_terminate_backend(%s, 10000)", cut)
             another.close()
-        write(link, run_id, objects)
+        write(link, run_id, objects, **how)
 
     monkeypatch.setattr(slices, "_write_objects", cut_once)
     in_thread(run).join()

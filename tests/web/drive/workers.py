@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,22 +61,28 @@ def left_behind(run: Run) -> Run:
 
 
 class Worker:
-    """A process that drives a run and commits often; it has begun."""
+    """A process that drives a run and commits often, or writes a first state; it has begun."""
 
-    def __init__(self, run_id: int, chunk: int, hash_seed: int) -> None:
+    def __init__(self, run_id: int, chunk: int, hash_seed: int, *, does: str = "drive") -> None:
+        """*chunk* callbacks are computed, or rows are written, between two commits at most."""
         words = (str(connection.settings_dict["NAME"]), str(run_id), str(chunk))
         extenders = os.environ.get("KSCOPE_EXTENDERS", "")
-        call = Call("killed worker", "tests.web.drive.workers:drive", (*words, extenders))
+        call = Call("killed worker", f"tests.web.drive.workers:{does}", (*words, extenders))
         ours, theirs = os.pipe()
         with Path(os.devnull).open("rb") as nothing, os.fdopen(theirs, "wb") as output:
             files = (nothing.fileno(), output.fileno(), sys.__stderr__.fileno())
             self._process: ForkedProcess = forked(loader(str(hash_seed)), call, files)
-        with os.fdopen(ours, "rb") as said:
-            said.readline()
+        self._said = os.fdopen(ours, "rb")
+        self._said.readline()
+
+    def wait_for_step(self) -> None:
+        """Until it has committed once more; only a process that writes a first state says so."""
+        assert self._said.readline() == b"a step\n"
 
     def kill(self) -> bool:
         """Kill -9 it and wait until it is gone; whether that hit it, for it may have ended before."""
         self._process.send_signal(signal.SIGKILL)
+        self._said.close()
         return self._process.wait() == -signal.SIGKILL
 
 
@@ -89,5 +96,28 @@ def drive() -> None:
     database_use(database)
     driver.SLICE_SECONDS, driver.CHUNK, driver.LINGER_SECONDS = 0.002, int(chunk), 0
     checkpoints.CHECKPOINT_EVENTS, checkpoints.CHECKPOINT_SHARE = 300, 0
+    print("it begins", flush=True)
+    runner.run_drive(int(run_id))
+
+
+def build() -> None:
+    """The same of a process that writes a first state in steps, and rests after each of them."""
+    from kscope.runs.drive import runner
+    from kscope.runs.drive.same_database import database_use
+    from kscope.runs.drive.tables import unwritten
+
+    database, run_id, step, _ = sys.argv[1:]
+    database_use(database)
+    unwritten.STEP = int(step)
+    commit = slices.slice_commit
+
+    def slowly(run: int, epoch: int, one: slices.Commit) -> slices.Controls:
+        controls = commit(run, epoch, one)
+        if one.rows_are_new:
+            print("a step", flush=True)
+            time.sleep(1.0)
+        return controls
+
+    slices.slice_commit = slowly
     print("it begins", flush=True)
     runner.run_drive(int(run_id))

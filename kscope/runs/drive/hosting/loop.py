@@ -162,10 +162,15 @@ class Loop:
 
     def before_long_step(self, run_id: int, epoch: int) -> None:
         """See Host."""
-        slices.lease_renew(run_id, epoch, lease=slices.LONG_LEASE)
-        others = [one for one in self.owned() if one.run_id != run_id]
-        if others:
-            leases_keep(others, slices.LONG_LEASE)
+        try:
+            slices.lease_renew(run_id, epoch, lease=slices.LONG_LEASE)
+            others = [one for one in self.owned() if one.run_id != run_id]
+            if others:
+                leases_keep(others, slices.LONG_LEASE)
+        except (OperationalError, InterfaceError) as problem:
+            # Nobody else can take them either. What is written after the step waits for it.
+            log.warning("leases were not renewed: %s", problem)
+            connection.close()
 
     def memory_of_others(self, run_id: int) -> int:
         """See Host."""

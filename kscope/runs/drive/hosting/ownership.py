@@ -114,8 +114,8 @@ def run_own(driver: Driver) -> Turns[str]:
     try:
         return (yield from _owned(driver))
     except (OperationalError, InterfaceError) as problem:
-        # The database has been away for too long, or when a first state was to be built. The run
-        # itself is intact: its lease expires, and the sweeper gives it to a worker again.
+        # The database has been away for too long. The run itself is intact: its lease expires, and
+        # the sweeper gives it to a worker again.
         note_if_full(problem)
         log.warning("run %s is left to the sweeper: %s", driver.run_id, problem)
         engine_forget(driver.run_id)
