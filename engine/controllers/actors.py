@@ -17,13 +17,16 @@ from engine.controllers.node_lifecycle.node_lifecycle import NodeLifecycleContro
 from engine.controllers.node_lifecycle.taint_manager import TaintManager
 from engine.controllers.shared.controller import Controller, ControllerContext
 from engine.controllers.shared.listers import WorkloadListers
+from engine.controllers.shared.rules import WorkloadRules
 from engine.controllers.workloads.cron_job.polling import PollingCronJobController
 from engine.controllers.workloads.cron_job.watching import WatchingCronJobController
 from engine.controllers.workloads.daemon_set import DaemonSetController
 from engine.controllers.workloads.deployment.controller import DeploymentController
 from engine.controllers.workloads.device_driver import DeviceDriver
 from engine.controllers.workloads.ephemeral import EphemeralVolumeController
+from engine.controllers.workloads.job.base import JobPods
 from engine.controllers.workloads.job.counting import CountingJobController
+from engine.controllers.workloads.job.marked import MarkedJobController
 from engine.controllers.workloads.job.tracking import TrackingJobController
 from engine.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
 from engine.controllers.workloads.resource_claim import ResourceClaimController
@@ -51,9 +54,7 @@ class WorkloadActors:
         self.replication_controllers = self._new(ReplicationManager)
         self.stateful_sets = self._new(StatefulSetController)
         self.daemon_sets = self._new(DaemonSetController)
-        self.jobs = self._new(
-            TrackingJobController if context.rules.tracks_job_pods else CountingJobController
-        )
+        self.jobs = self._new(_jobs_of(context.rules))
         self.resource_quotas = self._new(ResourceQuotaController)
         self.disruption = DisruptionController(
             context,
@@ -166,6 +167,12 @@ class WorkloadActors:
             and cron_jobs.AUTHOR not in self._external
         ):
             cron_jobs.ticker.start_from(origin)
+
+
+def _jobs_of(rules: WorkloadRules) -> type[JobPods]:
+    if rules.tracks_job_pods:
+        return TrackingJobController
+    return MarkedJobController if rules.tracks_marked_jobs else CountingJobController
 
 
 EXTERNAL: Final[Mapping[str, str]] = {

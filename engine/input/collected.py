@@ -14,6 +14,7 @@ from engine.api_server.validation.report import Report
 from engine.input.cleaning import as_evidence, clean
 from engine.input.generated_names import GeneratedNames
 from engine.input.header.command_marks import with_command_marks
+from engine.input.header.job_marks import with_job_mark
 from engine.input.load_result import LoadedObject, LoadResult, Manifest, Origin
 from engine.input.options import IntakeOptions
 from engine.input.unknown_fields import UnknownFields
@@ -49,7 +50,7 @@ class Collected:
         if len(report.problems) > problems:
             return
         self._note_writes(raw["metadata"])
-        marked = with_command_marks(raw, self.scripts)
+        marked = with_job_mark(with_command_marks(raw, self.scripts), str(raw["kind"]))
         manifest = clean(raw, nulls=nulls) if marked is raw else clean(marked)
         if not self._options.admits(manifest):
             self._filtered += 1

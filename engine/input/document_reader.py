@@ -12,6 +12,7 @@ from engine.input.collected import Collected, check
 from engine.input.formats.collection import is_collection, read_collection
 from engine.input.formats.scheduler_perf import is_perf
 from engine.input.header.command_marks import with_command_marks
+from engine.input.header.job_marks import with_job_marks
 from engine.input.lessons.loading import LoadedLessons, is_lesson
 from engine.input.load_result import LoadResult, Manifest, Origin
 from engine.input.scenario import LONGEST_NAME, parse_header, parse_recording, with_ends
@@ -296,7 +297,7 @@ def item_base(kind: str, manifest: Manifest) -> Manifest:
 
 
 def _step_cleaned(step: Manifest, scripts: Sequence[Script]) -> Manifest:
-    step = with_command_marks(step, scripts)
+    step = with_job_marks(with_command_marks(step, scripts))
     if "manifest" in step:
         return {**step, "manifest": clean(step["manifest"])}
     return clean_command(step)

@@ -157,6 +157,7 @@ V1_34 = V1_20.but(
         "pod_index": True,
         "pending_pods_get_claims": True,
         "job_waits_first": True,
+        "tracks_marked_jobs": True,
         "deletes_finished_jobs": True,
         "watches_cron_jobs": True,
         "completed_job_text": "Saw completed job: {job}, condition: {kind}",

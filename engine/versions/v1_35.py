@@ -43,6 +43,7 @@ V1_35 = V1_34_9.but(
         "taints_new_nodes": True,
         "makes_resource_claims": True,
         "tracks_job_pods": True,
+        "tracks_marked_jobs": False,
         "reports_spared_pods": True,
         "pods_leave_namespace_first": True,
         "capital_events": True,

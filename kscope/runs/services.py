@@ -17,6 +17,7 @@ from engine.input.budget import MOST, Budget
 from engine.input.cleaning import clean_command
 from engine.input.header.command_marks import with_command_marks
 from engine.input.header.external import EXTERNAL_CONTROLLERS
+from engine.input.header.job_marks import with_job_marks
 from engine.input.load_result import LoadedLesson, LoadResult
 from engine.input.scenario import duration_of, parse_duration
 from engine.kernel.errors import SimError
@@ -731,7 +732,9 @@ def commands_submit(*, run: Run, bodies: Sequence[dict[str, Any]]) -> list[Comma
 
 
 def _marked(run: Run, bodies: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Commands with marks at commands of containers that the scenario scripts."""
+    """Commands with marks at commands of containers that the scenario scripts, and at Jobs."""
+    if VERSIONS[run.profile].workloads.tracks_marked_jobs:
+        bodies = [with_job_marks(body) for body in bodies]
     given = [{name: one[name] for name in _WRITTEN if name in one} for one in bodies]
     scripts = run_scripts(run.pk) if any(given) else ()
     return [

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -344,6 +345,21 @@ def test_a_command_marks_what_the_scenario_scripts(verb: str, client: Client) ->
     mark = {"create": "main=1", "patch": "main=0"}[verb]
     assert made["metadata"]["annotations"]["kscope.dev/commands"] == mark
     assert "command" not in made["spec"]["containers"][0]
+
+
+@pytest.mark.parametrize(("profile", "is_marked"), [("v1.34", True), ("v1.36", False)])
+def test_commands_mark_jobs_where_the_version_asks(
+    client: Client, start: Callable[..., Run], profile: str, is_marked: bool
+) -> None:
+    run = start(profile=profile, play=True, speed="max")
+    template = {"spec": {"containers": [{"name": "c", "image": "app:1"}], "restartPolicy": "Never"}}
+    spec = {"completionMode": "Indexed", "completions": 2, "template": template}
+    manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "work"}, "spec": spec}
+    with driving(run):
+        path = f"/api/v1/runs/{run.pk}/commands/"
+        assert post(client, path, {"verb": "create", "manifest": manifest}).status_code == 200
+    made = client.get(f"/api/v1/runs/{run.pk}/objects/job/default/work/").json()
+    assert ("kscope.dev/job-tracking" in made["metadata"].get("annotations", {})) is is_marked
 
 
 def test_an_invalid_command_is_refused_at_once(client: Client, driven: Run) -> None:

@@ -32,6 +32,8 @@ class WorkloadRules:
     """The first retry of a failed pod of a Job backs off too."""
     tracks_job_pods: bool = False
     """A finalizer holds the pods of a Job until its status counts them; pod failure policies, indexes and success policies apply."""
+    tracks_marked_jobs: bool = False
+    """The same for Jobs that need it and were read or written since kscope follows them."""
     deletes_finished_jobs: bool = False
     """Jobs are deleted when their TTL after they have finished is over."""
     watches_cron_jobs: bool = False

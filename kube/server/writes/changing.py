@@ -18,7 +18,6 @@ from engine.api_server.admission.permissions import custom_permission, permissio
 from engine.api_server.validation.manifests import check_stored
 from engine.api_server.validation.report import Report
 from engine.input.cleaning import without_nulls, without_values
-from engine.input.header.command_marks import with_command_marks
 from engine.objects.objects import Manifest
 from engine.objects.openapi.fields import without
 from engine.objects.scripts.script import Script
@@ -255,7 +254,7 @@ class Changer:
         """The merge patch that *change* comes to. Raises ApiError where it makes no object."""
         new = change(old)
         if target.resource.custom is None:
-            new = with_command_marks(new, scripts)
+            new = self.objects.marked_by(scripts, new)
         if not isinstance(new, dict) or not isinstance(new.get("metadata"), dict):
             raise bad_request("the patch leaves no object")
         check_place(new, target)

@@ -5,15 +5,18 @@ import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from engine.api_server.policies.validating import WARNS
 from engine.input.header.command_marks import with_command_marks
+from engine.input.header.job_marks import with_job_mark
 from engine.kernel.units import SECOND, timestamp
 from engine.objects.objects import Manifest
+from engine.objects.scripts.script import Script
+from engine.versions.registry import VERSIONS
 from kscope.runs.nudges import Outcome
 from kscope.runs.served.commands import left_by
 from kscope.runs.served.links import SnapshotLinks
@@ -248,8 +251,18 @@ class RunObjects:
         return await computed(self.request, size_of, function, *given)
 
     async def marked(self, given: Any) -> Any:
-        """What a client has written, with marks at commands that the run's scenario scripts."""
-        return with_command_marks(given, await self.engine.scripts())
+        """What a client has written, with marks at commands that the run's scenario scripts.
+
+        And at Jobs that the controller of the run's version tracks only then.
+        """
+        return self.marked_by(await self.engine.scripts(), given)
+
+    def marked_by(self, scripts: Sequence[Script], given: Any) -> Any:
+        """The same, where the scripts have been read."""
+        given = with_command_marks(given, scripts)
+        if isinstance(given, dict) and VERSIONS[self.run.profile].workloads.tracks_marked_jobs:
+            return with_job_mark(given, str(cast("Manifest", given).get("kind")))
+        return given
 
     def fields(self, target: Target) -> ObjectFields:
         """The managed fields of the object at *target*, for this request."""

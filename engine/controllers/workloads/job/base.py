@@ -33,6 +33,14 @@ class JobPods(Controller):
         """See Controller."""
         self._expectations.expect(key, 1, [])
 
+    def _is_own(self, job: ApiObject) -> bool:
+        """Whether this controller has the pods of *job*, and not another one of the same process."""
+        return True
+
+    def _owner_of(self, obj: ApiObject) -> ApiObject | None:
+        found = super()._owner_of(obj)
+        return found if found is not None and self._is_own(found) else None
+
     def _pods_of(self, job: ApiObject) -> list[Pod]:
         return self._claim_pods(job, self._selector_of(job))
 

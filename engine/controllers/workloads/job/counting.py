@@ -1,4 +1,4 @@
-"""The Job controller until v1.34. Upstream: pkg/controller/job."""
+"""The Job controller until v1.20, and of plain Jobs in v1.34. Upstream: pkg/controller/job."""
 
 from typing import ClassVar, Final
 
@@ -63,6 +63,8 @@ class CountingJobController(JobPods):
             self._retries.pop(key, None)
             self._later.forget(key)
             return
+        if not self._is_own(event.new):
+            return
         self._queue.add(key)
         deadline = event.new.spec.get("activeDeadlineSeconds")
         old = event.old
@@ -104,7 +106,7 @@ class CountingJobController(JobPods):
     def sync(self, key: str) -> None:
         """See Controller. Upstream: syncJob()."""
         job = self._listers.of("Job").get(key)
-        if job is None or _is_finished(job):
+        if job is None or not self._is_own(job) or _is_finished(job):
             return
         due = self._expectations.satisfied(key)
         pods = self._pods_of(job)

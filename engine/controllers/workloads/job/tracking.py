@@ -74,6 +74,8 @@ class TrackingJobController(JobPods):
 
     def _on_job(self, event: WatchEvent) -> None:
         job, key = event.new, event.new.key
+        if not self._is_own(job):
+            return
         if not self._watches_pods:
             # Without a job no pod is of interest.
             self._watches_pods = True
@@ -127,7 +129,7 @@ class TrackingJobController(JobPods):
             self._queue_selecting(self.KIND, pod)
 
     def _queue_if_selecting(self, owner: ApiObject, orphan: ApiObject) -> None:
-        if self._selector_of(owner).matches(orphan.labels):
+        if self._is_own(owner) and self._selector_of(owner).matches(orphan.labels):
             self._later.add_after(owner.key, BATCH_PERIOD)
 
     # Workers
@@ -158,7 +160,7 @@ class TrackingJobController(JobPods):
     def sync(self, key: str) -> None:
         """See Controller. Upstream: syncJob()."""
         job = self._listers.of("Job").get(key)
-        if job is None or job.spec.get("managedBy") not in _OWN_NAMES:
+        if job is None or not self._is_own(job) or job.spec.get("managedBy") not in _OWN_NAMES:
             return
         if is_finished(job):
             self._records.pop(key, None)

@@ -1,12 +1,15 @@
-"""Jobs as of v1.36: counted pods, failure policies, indexes, success policies."""
+"""Jobs as of v1.36, and marked ones of v1.34: counted pods, failure policies, indexes, success policies."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from engine.controllers.workloads.job.backoff import BackoffRecord
 from engine.controllers.workloads.job.indexes import indexes_text, parse_indexes
-from engine.controllers.workloads.job.progress import FINALIZER
+from engine.controllers.workloads.job.pod_templates import PodTemplates
+from engine.controllers.workloads.job.progress import FINALIZER, JobProgress
+from engine.input.header.job_marks import MARK, with_job_mark, with_job_marks
 from engine.objects.objects import Pod
 from tests.engine.controllers.workloads.builders import Json, World, make, make_node
 
@@ -21,8 +24,23 @@ def _job(code: str = "0", *, seconds: int = 2, **spec: Any) -> Json:
     return made
 
 
-def _world(*objects: Json, profile: str = "v1.36") -> World:
-    return World(*NODES, *objects, profile=profile)
+@pytest.fixture(autouse=True, params=["v1.34", "v1.36"])
+def _version(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Each test is of both, but for those that say of which they are."""
+    versions.append(request.param)
+    yield
+    versions.pop()
+
+
+versions: list[str] = []
+
+
+def _world(*objects: Json, profile: str = "") -> World:
+    if not profile:
+        # As if each of them needed it: a Job that is not marked is counted in v1.34.
+        for each in objects:
+            each["metadata"]["annotations"] = {MARK: "true"}
+    return World(*NODES, *objects, profile=profile or versions[-1])
 
 
 def _policy(action: str, **rule: Any) -> Json:
@@ -194,6 +212,11 @@ def test_pods_of_an_index_bear_its_number() -> None:
     found = sorted((pod.labels[label], pod.spec["hostname"]) for pod in world.pods())
     assert found == [("0", "web-0"), ("1", "web-1")]
     assert sorted(pod.name[:6] for pod in world.pods()) == ["web-0-", "web-1-"]
+    assert all(pod.annotations[label] == pod.labels[label] for pod in world.pods())
+    told = {"name": "JOB_COMPLETION_INDEX"}
+    told |= {"valueFrom": {"fieldRef": {"fieldPath": f"metadata.labels['{label}']"}}}
+    template = PodTemplates(JobProgress(world.get("Job"), [], (), BackoffRecord()), [1]).next()[0]
+    assert [each["env"] for each in template["spec"]["containers"]] == [[told]]
 
 
 def test_a_suspended_job_has_no_pods() -> None:
@@ -302,3 +325,65 @@ def test_indexes_are_written_as_upstream(text: str) -> None:
 
 def test_indexes_past_the_completions_are_left_out() -> None:
     assert [*parse_indexes("1-9", 4)] == [1, 2, 3]
+
+
+def test_a_job_that_is_suspended_later_is_tracked() -> None:
+    # In v1.34 a plain Job is counted until it says something that needs more.
+    world = _world(_job(seconds=20, completions=3, parallelism=1), profile="v1.34")
+    world.run(30)
+    assert _conditions(world) == []
+    change: Json = {"verb": "patch", "object": "job/default/web", "patch": {"spec": {}}}
+    change["patch"]["spec"]["suspend"] = True
+    world.do(**with_job_marks(change))
+    world.run(20)
+    assert _conditions(world) == [("Suspended", "JobSuspended")]
+    assert [pod.phase for pod in world.pods()] == ["Succeeded"]
+    world.patch("job/default/web", spec={"suspend": False})
+    world.run(100)
+    status = world.get("Job").status
+    assert (status["succeeded"], _conditions(world)[-1][0]) == (3, "Complete")
+
+
+def test_pods_are_held_once_their_job_is_marked() -> None:
+    world = _world(_job(seconds=60, completions=1), profile="v1.34")
+    world.run(5)
+    change = {"spec": {"podReplacementPolicy": "Failed"}}
+    command = {"verb": "patch", "object": "job/default/web", "patch": change}
+    world.do(**with_job_marks(command))
+    world.run(5)
+    assert [pod.finalizers for pod in world.pods()] == [(FINALIZER,)]
+    world.run(100)
+    assert (_created(world), world.get("Job").status["succeeded"]) == (1, 1)
+
+
+def test_a_restarted_controller_goes_on_with_marked_jobs() -> None:
+    job = _job(seconds=20, completionMode="Indexed", completions=4, parallelism=2)
+    world = _world(job, make("Job", "plain", completions=1))
+    world.run(5)
+    world.cluster.workloads.restart(["job-controller"])
+    world.run(100)
+    assert world.get("Job").status["completedIndexes"] == "0-3"
+    assert _created(world) == 5
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_marked"),
+    [
+        ({"completionMode": "Indexed", "completions": 2}, True),
+        ({"podReplacementPolicy": "Failed"}, True),
+        ({"podReplacementPolicy": "TerminatingOrFailed"}, False),
+        ({"podFailurePolicy": _policy("Ignore", **_on_code(42))}, True),
+        ({"suspend": True}, True),
+        ({"suspend": False, "completionMode": "NonIndexed"}, False),
+        ({"managedBy": "example.com/queue"}, True),
+        ({"completions": 3, "parallelism": 2, "backoffLimit": 1}, False),
+    ],
+)
+def test_jobs_are_marked_that_need_to_be_tracked(spec: Json, is_marked: bool) -> None:
+    plain = make("Job", **spec)
+    marked = with_job_mark(plain, "Job")
+    assert (MARK in marked["metadata"].get("annotations", {})) is is_marked
+    assert (marked is plain) is not is_marked
+    cron_job = {"kind": "CronJob", "spec": {"jobTemplate": {"spec": plain["spec"]}}}
+    template = with_job_mark(cron_job, "CronJob")["spec"]["jobTemplate"]
+    assert (MARK in template.get("metadata", {}).get("annotations", {})) is is_marked
