@@ -29,10 +29,11 @@ def with_job_mark(given: Any, kind: str) -> Any:
     spec = _mapping(manifest.get("spec"))
     if kind.lower() == "cronjob":
         template = spec.get("jobTemplate")
-        marked = with_job_mark(template, "Job")
-        return (
-            given if marked is template else {**manifest, "spec": {**spec, "jobTemplate": marked}}
-        )
+        marked: Any = with_job_mark(template, "Job")
+        if marked is template:
+            return manifest
+        made: Manifest = {**manifest, "spec": {**spec, "jobTemplate": marked}}
+        return made
     if not _needs_tracking(spec):
         return manifest
     metadata = _mapping(manifest.get("metadata"))

@@ -1,5 +1,6 @@
 """CustomResourceDefinitions: names, schemas, and what becomes of their objects."""
 
+from copy import deepcopy
 from typing import Any
 
 from engine.api_server.custom.checking import schema_errors
@@ -45,7 +46,7 @@ def definition(kind: str = "Widget", plural: str = "widgets", **spec: Any) -> Ma
         "name": "v1",
         "served": True,
         "storage": True,
-        "schema": {"openAPIV3Schema": SCHEMA},
+        "schema": {"openAPIV3Schema": deepcopy(SCHEMA)},
         "subresources": {"status": {}},
     }
     return {
