@@ -13,7 +13,7 @@ from engine.kubelet.context import KubeletContext
 from engine.kubelet.csi_node_updater import update_limits
 from engine.kubelet.device_preparation import DevicePreparation
 from engine.kubelet.networks import NodeNetworks
-from engine.kubelet.own_ends import exit_code, own_run, runs_for
+from engine.kubelet.own_ends import exit_code, runs_for
 from engine.kubelet.pod_admission import NodeResources, Rejection
 from engine.kubelet.pod_status import (
     CONFIG_ERROR,
@@ -60,8 +60,7 @@ class PodWorkers:
         self._context = context
         self._loop = context.loop
         self._status = PodStatusWriter(context.loop, context.store)
-        usual_run = partial(own_run, context.latencies)
-        self._player = ContainerPlayer(context, self._status, self._containers_ended, usual_run)
+        self._player = ContainerPlayer(context, self._status, self._containers_ended)
         self.volumes = VolumeManagers(context, self, options)
         self.devices = DevicePreparation(context)
         # By uid of the pod, of all nodes; and by node.
@@ -113,6 +112,7 @@ class PodWorkers:
         worker.pod = pod
         if worker.holds and _may_be_resized(old, pod):
             self._resize(worker, old, pod)
+        self._player.pod_changed(worker, old)
         if pod.deletion_timestamp:
             self._deletion(worker)
         elif old is None or old.raw.get("spec") is not pod.spec:

@@ -63,7 +63,7 @@ from kube.server.writes.engine_line import EngineLines
 from kube.server.writes.once import WriteOnce, asked_once
 from kube.server.writes.run_objects import RunObjects
 from kube.server.writes.scaling import scale_of
-from kube.server.writes.writing import REFUSED_PARTS, Writer
+from kube.server.writes.writing import REFUSED_PARTS, Writer, pod_told
 from kube.status import (
     ApiError,
     bad_request,
@@ -149,6 +149,8 @@ class Server:
             try:
                 response = await self._response(request, address, stack, Handover("watch"))
                 if isinstance(response, CommandResponse):
+                    if response.has_effect:
+                        await self._do(response, request, address)
                     await response.run(socket)
                     return
                 if not isinstance(response, StreamingResponse):
@@ -169,6 +171,17 @@ class Server:
             for task in work:
                 task.cancel()
             await gather(*work, return_exceptions=True)
+
+    async def _do(self, response: CommandResponse, request: Request, address: Address) -> None:
+        """Write what a command in a container has done to its pod. Raises ApiError."""
+        run, target = request.state.run, target_of(address.path)
+        assert target is not None
+        if address.instant:
+            raise _no_writes(run, address)
+        visitor = await self._visitors.find(request, to_change=True)
+        await self._runs.find(visitor, run.pk, to_change=True)
+        async with self._lines.of(run.pk) as line:
+            await pod_told(line, run, self._newest, target, response.told_by)
 
     async def _response(
         self, request: Request, address: Address, stack: AsyncExitStack, handover: Handover

@@ -26,9 +26,10 @@ from engine.kubelet.containers.state import (
 )
 from engine.kubelet.containers.statuses import CRASH_LOOP, exit_code_of, final_phase, pod_status
 from engine.kubelet.context import KubeletContext
+from engine.kubelet.own_ends import own_run
 from engine.kubelet.pod_status import PodStatusWriter
 from engine.kubelet.worker import Stage, Worker
-from engine.objects.objects import Manifest, Pod
+from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.scripts.script import KILLED, ContainerRun, ProbeKind
 from engine.storage.kubernetes_events import SpamFilter
 from engine.storage.ports import NORMAL, WARNING
@@ -51,17 +52,12 @@ class ContainerPlayer:
         context: KubeletContext,
         status: PodStatusWriter,
         end: Callable[[Worker, str, int], None],
-        usual_run: Callable[[Pod], ContainerRun],
     ) -> None:
-        """*end* is called with the phase of a pod that is over, and the code that decided it.
-
-        *usual_run* says how the containers of a pod run of which no entry says so.
-        """
+        """*end* is called with the phase of a pod that is over, and the code that decided it."""
         self._context = context
         self._loop = context.loop
         self._status = status
         self._end = end
-        self._usual_run = usual_run
         self._casting = Casting(context.scripts)
         self._prober = Prober(context.loop, self)
         self._puller = ImagePuller(context, self)
@@ -238,7 +234,7 @@ class ContainerPlayer:
         """How the run of the container ends, and when."""
         run = container.part.script.run(container.restarts)
         if run is None:
-            run = _usual(container.role) or self._usual_run(pod)
+            run = _usual(container.role) or own_run(self._context.latencies, pod)
         container.end_run, container.end_at = run, None
         if run.lasts is not None:
             stream = self._context.streams.stream(f"container/{pod.key}/{container.name}")
@@ -309,6 +305,10 @@ class ContainerPlayer:
         container.cancel()
         self._plan_end(worker, container, grace, turn=0)
         self._set_end(worker, pod, container)
+
+    def pod_changed(self, worker: Worker, old: ApiObject | None) -> None:
+        """The pod was written: it may tell what a command in a container has done."""
+        self._prober.pod_changed(worker, old, self._pods.get(worker.pod.uid))
 
     # End
 

@@ -24,7 +24,7 @@ _OUTPUTS: Final = {
 class Probe:
     """Counts what a probe finds, and says when its result turns."""
 
-    __slots__ = ("_last", "_run", "kind", "result", "script", "spec", "timer")
+    __slots__ = ("_last", "_run", "kind", "result", "script", "spec", "timer", "told")
 
     def __init__(self, kind: ProbeKind, spec: Manifest, script: ProbeScript) -> None:
         self.kind = kind
@@ -35,6 +35,8 @@ class Probe:
         self._last: bool | None = None
         self._run = 0
         self.timer: Timer | None = None
+        # What it finds by a command that was run in the container; None: what the script says.
+        self.told: bool | None = None
 
     @property
     def period(self) -> int:
@@ -54,7 +56,7 @@ class Probe:
 
     def find(self, at: int) -> tuple[bool, bool]:
         """Probe *at* ns after the start; whether it passes, and whether the result has turned."""
-        passes = self.script.passes(at)
+        passes = self.script.passes(at) if self.told is None else self.told
         self._run = self._run + 1 if passes is self._last else 1
         self._last = passes
         field, default = ("successThreshold", 1) if passes else ("failureThreshold", 3)
@@ -63,6 +65,15 @@ class Probe:
         has_turned = self.result is not passes
         self.result = passes
         return passes, has_turned
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the container has been probed."""
+        return self._last is not None
+
+    def next_failure(self, at: int) -> int | None:
+        """When it may begin to fail, later than *at*, in ns after the start; None: not by itself."""
+        return self.script.next_failure(at) if self.told is None else None
 
     @property
     def is_settled(self) -> bool:

@@ -10,7 +10,9 @@ from engine.kernel.loop import EventLoop
 from engine.kubelet.containers.probe import Probe
 from engine.kubelet.containers.state import Container, PodContainers, State
 from engine.kubelet.worker import Worker
+from engine.objects.objects import ApiObject
 from engine.objects.scripts.script import ProbeKind
+from engine.objects.scripts.told_probes import ToldProbe, told_probes
 
 
 class ProbeHost(Protocol):
@@ -36,6 +38,7 @@ class Prober:
 
     def container_started(self, worker: Worker, pod: PodContainers, container: Container) -> None:
         """The container runs: probe it from now on, first of all whether it has started up."""
+        self._tell(worker, pod, container)
         startup = [each for each in container.probes if each.kind is ProbeKind.STARTUP]
         container.is_started = not startup
         container.is_ready = False
@@ -51,6 +54,25 @@ class Prober:
         container.is_ready = all(each.kind is not ProbeKind.READINESS for each in others)
         for each in others:
             self._begin(worker, pod, container, each)
+
+    def pod_changed(self, worker: Worker, old: ApiObject | None, pod: PodContainers | None) -> None:
+        """The pod was written: it may tell what commands in its containers have done."""
+        if pod is None or (old is not None and old.annotations is worker.pod.annotations):
+            return
+        for each in pod.containers:
+            self._tell(worker, pod, each)
+
+    def _tell(self, worker: Worker, pod: PodContainers, container: Container) -> None:
+        """Hear from the pod what commands have made its probes find."""
+        told = told_probes(worker.pod)
+        for each in container.probes:
+            finds = told.get(ToldProbe(container.name, container.restarts, each.kind))
+            if finds is each.told:
+                continue
+            each.told = finds
+            rests = each.has_begun and each.timer is None and not self._ends(each)
+            if rests and container.state is State.RUNNING:
+                self._set(worker, pod, container, each, self._loop.now + 1)
 
     def _begin(
         self, worker: Worker, pod: PodContainers, container: Container, probe: Probe
@@ -83,7 +105,7 @@ class Prober:
             self._host.probe_turned(worker, container, probe)
             return
         if probe.is_settled:
-            fails = probe.script.next_failure(at)
+            fails = probe.next_failure(at)
             if fails is not None:
                 self._set(worker, pod, container, probe, container.started_at + fails)
         else:

@@ -236,7 +236,9 @@ def _log_line(raw: Any, path: Path, note: Note) -> LogLine:
 
 
 def _answer(raw: Any, path: Path, note: Note) -> CommandAnswer:
-    answer = _mapping(raw, ("command", "stdout", "stderr", "exit", *_CONDITIONS), path, note)
+    answer = _mapping(
+        raw, ("command", "stdout", "stderr", "exit", "then", *_CONDITIONS), path, note
+    )
     if answer.get("command") is None:
         note((*path, "command"), None, say("is missing"))
     return CommandAnswer(
@@ -245,7 +247,17 @@ def _answer(raw: Any, path: Path, note: Note) -> CommandAnswer:
         _filled_text(answer, "stderr", path, note),
         _integer(answer, "exit", path, note, _CODES),
         _condition(answer, path, note),
+        _then(answer.get("then"), (*path, "then"), note),
     )
+
+
+def _then(raw: Any, path: Path, note: Note) -> tuple[tuple[ProbeKind, bool], ...]:
+    """What probes of the container find after a command: pass or fail."""
+    told = _mapping(raw, tuple(_PROBES), path, note)
+    for name, word in told.items():
+        if word not in ("pass", "fail"):
+            note((*path, name), word, say("is neither pass nor fail"))
+    return tuple((_PROBES[name], word == "pass") for name, word in told.items() if name in _PROBES)
 
 
 def _http_answer(raw: Any, path: Path, note: Note) -> HttpAnswer:

@@ -104,7 +104,7 @@ class LogLine:
 class CommandAnswer:
     """What a command in the container answers. `command` is a pattern of its words.
 
-    What it writes may have places: see placeholders.
+    What it writes may have places: see placeholders. `probes` says what probes find from then on.
     """
 
     command: str
@@ -112,6 +112,7 @@ class CommandAnswer:
     stderr: str = ""
     exit_code: int = 0
     condition: Condition = Condition()
+    probes: tuple[tuple[ProbeKind, bool], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

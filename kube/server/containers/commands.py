@@ -15,6 +15,7 @@ from starlette.websockets import WebSocket
 from engine.objects.objects import Manifest, Pod
 from engine.objects.scripts.output import answer_to
 from engine.objects.scripts.script import CommandAnswer, Script
+from engine.objects.scripts.told_probes import PROBES_ANNOTATION, told_text
 from kube.server.answers import JSON
 from kube.server.containers.found import FoundContainer, container_named
 from kube.server.containers.seen import Seen
@@ -32,10 +33,25 @@ _SUCCESS: Final = {"metadata": {}, "status": "Success"}
 class CommandResponse(Response):
     """What a command answers. It needs a WebSocket; a plain request is told so."""
 
-    def __init__(self, query: QueryParams, answer: CommandAnswer | None) -> None:
+    def __init__(
+        self, query: QueryParams, answer: CommandAnswer | None, container: FoundContainer
+    ) -> None:
         super().__init__(orjson.dumps(NO_UPGRADE.body), NO_UPGRADE.code, media_type=JSON)
         self._query = query
         self._answer = answer
+        self._container = container
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether the command changes what probes of its container find."""
+        return self._answer is not None and bool(self._answer.probes)
+
+    def told_by(self, pod: Pod) -> Manifest:
+        """The patch of *pod* that this effect is."""
+        assert self._answer is not None
+        restarts = int(self._container.status.get("restartCount") or 0)
+        text = told_text(pod, self._container.name, restarts, dict(self._answer.probes))
+        return {"metadata": {"annotations": {PROBES_ANNOTATION: text}}}
 
     async def run(self, socket: WebSocket) -> None:
         """Answer over *socket*, and close it. Raises ApiError for a protocol that is not known."""
@@ -90,7 +106,7 @@ def command_response(seen: Seen, query: QueryParams, scenario: Sequence[Script])
     found = container_for(seen.pod, query, scenario)
     assert found.script is not None, "commands are only answered by scripts"
     command, filling = query.getlist("command"), seen.filling_of(found)
-    return CommandResponse(query, answer_to(found.script, command, filling))
+    return CommandResponse(query, answer_to(found.script, command, filling), found)
 
 
 def container_for(pod: Pod, query: QueryParams, scenario: Sequence[Script]) -> FoundContainer:

@@ -1,10 +1,12 @@
 """Answers to writes: each is a command to the run's engine, or several."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from engine.objects.objects import Pod
+from engine.objects.objects import Manifest, Pod
+from kscope.runs.served.runs import Run
 from kube.addresses import Target
 from kube.server.containers.commands import (
     NO_PROCESSES,
@@ -12,11 +14,14 @@ from kube.server.containers.commands import (
     container_for,
     refused_upgrade,
 )
+from kube.server.handover import Handover
+from kube.server.objects.instants import Newest
 from kube.server.writes.changing import Changer
 from kube.server.writes.creating import Creator
 from kube.server.writes.deleting import Deleter
+from kube.server.writes.engine_line import EngineLine, refusal_of
 from kube.server.writes.run_objects import RunObjects
-from kube.status import method_not_allowed, not_found
+from kube.status import MODIFIED, conflict, method_not_allowed, not_found
 
 # By the part of an object, why it is not served.
 REFUSED_PARTS = {
@@ -25,6 +30,8 @@ REFUSED_PARTS = {
     "portforward": NO_PROCESSES,
     "token": "a run issues no tokens; a client of it needs none",
 }
+
+_MOST_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +82,23 @@ class Writer:
         if "upgrade" not in objects.request.headers:
             raise NO_UPGRADE
         return refused_upgrade(objects.request)
+
+
+async def pod_told(
+    line: EngineLine, run: Run, newest: Newest, target: Target, patch_of: Callable[[Pod], Manifest]
+) -> None:
+    """Write what a command in a container has done to its pod, as the pod is now. Raises ApiError."""
+    for _ in range(_MOST_TRIES):
+        found = await newest.find(run.pk, target.resource, target.namespace, target.name)
+        if found is None:
+            raise not_found(target.resource, target.name)
+        patch = patch_of(Pod(found.manifest))
+        command = {"verb": "patch", "object": target.entity, "patch": patch, "expect": found.seq}
+        with Handover("exec").command():
+            (outcome,) = await line.carry_out(run, [command], target)
+        if outcome.is_applied:
+            return
+        error = refusal_of(outcome.reason, target)
+        if error.reason != "Conflict":
+            raise error
+    raise conflict(target.resource, target.name, MODIFIED)

@@ -45,6 +45,12 @@ def problems(*entries: Any) -> list[tuple[str, str]]:
         ({"readiness": "soon"}, "readiness", '"soon" is neither pass nor fail'),
         ({"readiness": "5s=pass, 2s=fail"}, "readiness", "the times must increase"),
         ({"liveness": {"times": 3}}, "liveness.times", "3 is neither pass nor fail"),
+        (
+            {"exec": [{"command": "mv", "then": {"readiness": "2s=fail"}}]},
+            "exec[0].then.readiness",
+            "is neither pass nor fail",
+        ),
+        ({"exec": [{"command": "mv", "then": {"pull": "fail"}}]}, "exec[0].then.pull", "unknown"),
         ({"image": 3}, "image", "expected a text, found 3"),
         ({"labels": "web"}, "labels", "expected a mapping"),
         ({"times": 0}, "times", "expected an integer from 1 to"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
 
 from kscope.runs import services
 from kscope.runs.drive import runner
@@ -34,6 +35,7 @@ spec:
       exec:
         - {command: "cat /etc/*", stdout: "a\\nb\\n"}
         - {command: "grep*", stderr: "no match", exit: 3}
+        - {command: "mv *", stdout: "moved", then: {readiness: fail, liveness: pass}}
     - {container: crash, runs: [{for: 10s, exit: 1}], logs: ["fails"]}
     - {container: silent}
 ---
@@ -204,6 +206,33 @@ async def test_a_socket_is_refused_with_a_reason(
         assert socket.first["status"] == code
         body = await socket.communicator.receive_output(HANG_SECONDS)
     assert message in json.loads(body["body"])["message"]
+
+
+MOVES = "container=main&command=mv&command=a&command=b&stdout=true"
+
+
+async def test_a_command_tells_what_probes_find(scripted: Kube, played: Run) -> None:
+    with driving(played):
+        for _ in range(2):
+            _, found = await frames(scripted, MOVES, V5)
+            assert found[1] == b"\x01moved"
+        pod = (await scripted.get(POD)).json
+    assert pod["metadata"]["annotations"] == {
+        "kscope.dev/probes": "main:0:liveness=pass, main:0:readiness=fail"
+    }
+
+
+@pytest.mark.parametrize("way", ["past", "reader"])
+async def test_nothing_is_told_where_nobody_may_write(
+    kube_of: Callable[..., Kube], played: Run, way: str
+) -> None:
+    if way == "reader":
+        owner = await sync_to_async(User.objects.create_user)("owner")
+        await Run.objects.filter(pk=played.pk).aupdate(owner=owner, visibility="public")
+    kube = kube_of(played, "10s" if way == "past" else "")
+    async with kube.socket(f"{POD}/exec?{MOVES}", V5) as socket:
+        assert socket.first["status"] in (401, 403, 405)
+    assert "annotations" not in (await kube.get(POD)).json["metadata"]
 
 
 async def test_spdy_is_refused_in_words_of_upstream(scripted: Kube) -> None:

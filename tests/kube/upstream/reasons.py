@@ -14,23 +14,9 @@ _REASONS: Final = (
         r"conversion_webhook|crd_selectable_fields",
         "a run calls no webhook, also not one that converts objects between versions.",
     ),
-    (
-        r"support continue listing from the last key",
-        "nobody writes while it waits for the token to expire, as no lease of a run is an event: "
-        "so no version is ever newer than that of the first page.",
-    ),
-    (
-        r"Burst scaling should run|halt if any stateful pod is unhealthy|rolling updates and roll backs",
-        "has `kubectl exec` move a file in a container, so that a probe of it fails; a script says by "
-        "the time what a probe finds, and not by what was run in the container.",
-    ),
 )
 # The same of specs that pass, and of which nothing is kept that could be played.
 _UNHELD: Final = (
-    (
-        r"serve a basic image on each replica with a public image",
-        "it asks each pod by its proxy, by a name that what is kept of the recording never says.",
-    ),
     (
         r"ResourceQuota should apply changes to a resourcequota status",
         "its writes race with the controller of quotas, a tenth of a second apart: who comes first "

@@ -1,5 +1,6 @@
 """Tries specs of the suite, each on a cluster of its own."""
 
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
@@ -17,16 +18,21 @@ DECIDES: dict[str, Any] = {"seed": 1, "tie_break": "name"}
 _FOLDER = Path(__file__).parent
 _NODES = (_FOLDER / "cluster.yaml").read_text()
 _SCRIPT = (_FOLDER / "containers.yaml").read_text()
+_BUSY = (_FOLDER / "busy.yaml").read_text()
+# What a spec waits for that itself writes nothing: others write meanwhile.
+_WAITS_FOR_OTHERS = re.compile(r"support continue listing from the last key")
 
 
-def scenario(*, is_scripted: bool) -> str:
-    """What the run of a spec is made of; with *is_scripted* its containers have a script."""
-    return f"{_SCRIPT}\n---\n{_NODES}" if is_scripted else _NODES
+def scenario(name: str, *, is_scripted: bool) -> str:
+    """What the run of the spec *name* is made of; with *is_scripted* its containers have a script."""
+    documents = [_SCRIPT] if is_scripted else []
+    documents += [_NODES, *([_BUSY] if _WAITS_FOR_OTHERS.search(name) else [])]
+    return "\n---\n".join(documents)
 
 
 def tried(suite: Suite, spec: Spec, seconds: int, *, is_scripted: bool) -> Outcome:
     """What comes of *spec* on a run at 1x; with *is_scripted* one whose containers have a script."""
-    running = cluster(scenario(is_scripted=is_scripted))
+    running = cluster(scenario(spec.name, is_scripted=is_scripted))
     with running as kubeconfig:
         running.advance(BEGINS_SECONDS)
         running.play(1)
@@ -35,7 +41,7 @@ def tried(suite: Suite, spec: Spec, seconds: int, *, is_scripted: bool) -> Outco
 
 def recorded(suite: Suite, seconds: int, folder: Path, before: str, spec: Spec) -> Outcome:
     """What comes of *spec*, of which the page says *before*; in *folder*, what was said if it passes."""
-    running = cluster(scenario(is_scripted=before == SCRIPTED), **DECIDES)
+    running = cluster(scenario(spec.name, is_scripted=before == SCRIPTED), **DECIDES)
     draft = folder / f"{spec.file_name}.draft"
     with running as kubeconfig:
         running.advance(BEGINS_SECONDS)

@@ -400,3 +400,35 @@ def test_checks_find_nothing_in_a_scripted_run() -> None:
         cluster.advance(second * SECOND)
         cluster.take()
         assert cluster_findings(cluster) == []
+
+
+def test_a_command_changes_what_a_probe_finds() -> None:
+    # What the web process writes of a command: kube/server/writes/writing.py, pod_told().
+    def told(at: str, text: str) -> Any:
+        patch = {"metadata": {"annotations": {"kscope.dev/probes": text}}}
+        return {"at": at, "patch": {"object": "pod/default/web", "patch": patch}}
+
+    ready = {"httpGet": {"port": 80}, "periodSeconds": 1, "failureThreshold": 1}
+    main = {"name": "main", "image": "app:1", "readinessProbe": ready}
+    steps = [
+        told("20s", "main:0:readiness=fail"),
+        told("40s", "main:0:readiness=pass"),
+        # Of another container, of a later run, and what cannot be read: nothing of this one.
+        told("60s", "other:0:readiness=fail, main:7:readiness=fail, main:0:readiness"),
+        told("70s", "main:0:readiness=fail"),
+    ]
+    entry = {"container": "main", "runs": [{"for": "90s", "exit": 1}, {"for": "forever"}]}
+    played = play(pod("web", main), containers=[entry], steps=steps, duration="3m")
+    turns = [
+        (event.message, event.at // SECOND)
+        for event in played.events
+        if event.kind == "PodContainersChanged" and event.at > 10 * SECOND
+    ]
+    # The container that is started again begins as the first one did.
+    assert turns == [
+        ("main: running", 20),
+        ("main: ready", 40),
+        ("main: running", 70),
+        ("main: waiting", 90),
+        ("main: ready", 91),
+    ]

@@ -191,9 +191,9 @@ class _Naming:
         for one in self._kept:
             wanted = self._tokens_of_request(one) - there
             for earlier in reversed(read[: one["number"]] if wanted else []):
-                if earlier["number"] < one["number"] and (
-                    found := wanted & self._tokens_of_answer(earlier)
-                ):
+                # Of what a request itself names, its answer is no source.
+                new = self._tokens_of_answer(earlier) - self._tokens_of_request(earlier)
+                if earlier["number"] < one["number"] and (found := wanted & new):
                     more.append(earlier)
                     wanted -= found
                     there |= self._tokens_of_answer(earlier)

@@ -54,7 +54,7 @@ async def play(drivers: None) -> AsyncIterator[Play]:
 
     async def played(golden: Golden) -> list[str]:
         answers = Answers("http://localhost")
-        files = [("scenario.yaml", scenario(is_scripted=golden.is_scripted))]
+        files = [("scenario.yaml", scenario(golden.name, is_scripted=golden.is_scripted))]
         options: dict[str, Any] = {**DECIDES, "external_scheduler": False}
         run = (await sync_to_async(answers.create)(files, options))["run"]
 
