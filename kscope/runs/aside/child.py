@@ -78,17 +78,30 @@ def main() -> None:
         say(answers, {"said": "begun"})
         began = time.process_time()
         request = orjson.loads(line)
-        limit = max(settings.ENGINE_MEMORY_MIB, request["memory"]) * _MEBIBYTE
-        limit_memory(limit)
+        memory = memory_of(request)
+        limit_memory(memory.limit)
         outcome = outcome_of(request, answers)
         if time.process_time() - began > QUICK_SECONDS:
             gc.collect()
-        # To make the engine of a large run again takes long, and one process at a time has one.
-        rest = limit if request["memory"] else limit // REST_PART
-        last = not outcome.fresh or psutil.Process().memory_info().rss > rest
+        last = not outcome.fresh or psutil.Process().memory_info().rss > memory.rest
         say(answers, {"said": outcome.said, "size": len(outcome.text), "last": last}, outcome.text)
         if last:
             return
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that a question may take, and that its process may have afterwards."""
+
+    limit: int
+    rest: int
+
+
+def memory_of(request: dict[str, Any]) -> Memory:
+    """What a question may take: of a large run as much as the run."""
+    limit = max(settings.ENGINE_MEMORY_MIB, request["memory"]) * _MEBIBYTE
+    # To make the engine of a large run again takes long, and one process at a time has one.
+    return Memory(limit, limit if request["memory"] else limit // REST_PART)
 
 
 def limit_memory(limit: int) -> None:

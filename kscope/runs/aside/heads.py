@@ -9,8 +9,9 @@ import redis
 from kscope.runs.aside.process import OnPart, answer_of, check_size
 from kscope.runs.nudges import HeadAsker
 
-# Who does not begin by then is in a long step, and an engine process of our own is asked.
-PATIENCE_SECONDS = 1.0
+# Who says nothing by then is in a long step, and an engine process of our own is asked. That has to
+# make the engine first, which takes longer for a large run.
+PATIENCE_SECONDS, LARGE_PATIENCE_SECONDS = 1.0, 15.0
 log = logging.getLogger(__name__)
 
 
@@ -21,7 +22,12 @@ class Heads:
         self._asker: HeadAsker | None = None
 
     async def ask(
-        self, request: bytes, run_id: int, seconds: float, on_part: OnPart
+        self,
+        request: bytes,
+        run_id: int,
+        seconds: float,
+        on_part: OnPart,
+        patience: float = PATIENCE_SECONDS,
     ) -> bytes | None:
         """The JSON text of the answer, or None where nobody has the engine at the head.
 
@@ -33,7 +39,7 @@ class Heads:
         if self._asker is None:
             self._asker = HeadAsker()
         try:
-            asking = self._asker.ask(run_id, request, seconds, PATIENCE_SECONDS)
+            asking = self._asker.ask(run_id, request, seconds, patience)
             async with aclosing(asking) as messages:
                 async for message in messages:
                     line, _, text = message.partition(b"\n")

@@ -17,7 +17,7 @@ from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy
 
-from kscope.runs.aside.heads import Heads
+from kscope.runs.aside.heads import LARGE_PATIENCE_SECONDS, PATIENCE_SECONDS, Heads
 from kscope.runs.aside.process import EngineProcess, OnPart, ProcessEnded, ignored
 from kscope.runs.aside.question import Question
 from kscope.runs.capacity.fair_queue import FairQueue, Key, QueueFull
@@ -172,6 +172,8 @@ class Pool:
             job = self._waiting.take(skip=self._has_to_wait)
             if job is None:
                 self._idle.append(process)
+                if self._waiting.find(lambda job: job.question.is_large):
+                    self._stop_abandoned(large=True)
                 return
             self._begin(job, self._best(process, job.question.run_id))
 
@@ -209,10 +211,13 @@ class Pool:
         own = sum(job.asker == asker and not job.is_abandoned for job in self._computing)
         return own >= max(1, self.size - 1)
 
-    def _stop_abandoned(self) -> None:
-        """Stop a computation whose askers have left, so that its process becomes free."""
+    def _stop_abandoned(self, *, large: bool = False) -> None:
+        """Stop a computation whose askers have left, so that its process becomes free.
+
+        Only one about a *large* run makes room for another large run.
+        """
         for job in self._computing:
-            if job.is_abandoned and job.computing:
+            if job.is_abandoned and job.computing and job.question.is_large >= large:
                 job.computing.cancel()
                 return
 
@@ -247,7 +252,8 @@ class Pool:
         """The answer of *process*, which may have ended since it was used last."""
         run_id, seconds = job.question.run_id, job.question.seconds
         if job.question.of_head:
-            answer = await self._heads.ask(job.request, run_id, seconds, job.add_part)
+            patience = LARGE_PATIENCE_SECONDS if job.question.is_large else PATIENCE_SECONDS
+            answer = await self._heads.ask(job.request, run_id, seconds, job.add_part, patience)
             if answer is not None:
                 return answer
         try:

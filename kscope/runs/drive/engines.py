@@ -24,7 +24,7 @@ class Live:
 _live: dict[int, Live] = {}
 # Someone who pauses a run most likely goes on with it.
 _MOST = 16
-_MOST_BYTES = 512 * 1024 * 1024
+MOST_BYTES = 512 * 1024 * 1024
 ASKED_SECONDS = 120.0
 """A process that hosts no other run keeps an engine for so long after the last question about it."""
 
@@ -33,7 +33,7 @@ def engine_keep(run_id: int, live: Live) -> None:
     """Keep the engine for the next driver here, in place of those that were kept longest."""
     _live.pop(run_id, None)
     _live[run_id] = live
-    while len(_live) > 1 and (len(_live) > _MOST or engines_memory() > _MOST_BYTES):
+    while len(_live) > 1 and (len(_live) > _MOST or engines_memory() > MOST_BYTES):
         del _live[next(iter(_live))]
 
 

@@ -121,12 +121,17 @@ async def _rejoined(first: bytes, lines: AsyncGenerator[bytes]) -> AsyncGenerato
         await lines.aclose()
 
 
-def kept_answer(parts: list[dict[str, Any]], *, in_parts: bool) -> HttpResponse:
+def kept_answer(parts: list[dict[str, Any]], *, in_parts: bool) -> HttpResponseBase:
     """What an engine process has answered before, for readers of the active language."""
     lines = [answer_text(each) for each in parts]
     if in_parts:
-        return HttpResponse(b"".join(line + b"\n" for line in lines), content_type=JSON_LINES)
+        return StreamingHttpResponse(_sent(lines), content_type=JSON_LINES)
     return HttpResponse(lines[0], content_type=JSON)
+
+
+async def _sent(lines: list[bytes]) -> AsyncGenerator[bytes]:
+    for line in lines:
+        yield line + b"\n"
 
 
 def refused(refusal: ApplicationError) -> HttpResponse:

@@ -14,7 +14,7 @@ from asgiref.sync import sync_to_async
 from django.db import connections
 from django.utils import translation
 
-from kscope.runs.aside import Pool, Question, pool, process
+from kscope.runs.aside import Pool, Question, child, pool, process, spent
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.web import past
@@ -170,6 +170,55 @@ async def test_each_part_has_the_time_of_an_answer(monkeypatch: pytest.MonkeyPat
     now += 11
     with pytest.raises(TimeoutError):
         await asked
+
+
+def spent_by(cpu: float, clock: float) -> float:
+    """What counts of an answer for which a process computes so long, in so much time."""
+    now = 0.0
+    own = spent.Spent(os.getpid(), lambda: now)
+    until = time.process_time() + cpu
+    while time.process_time() < until:
+        pass
+    now += clock
+    return own.look()
+
+
+def test_time_of_a_question_is_what_it_computes() -> None:
+    # On a busy machine it may take a hundred times as long by the clock.
+    assert 0.05 <= spent_by(0.05, 1.0) < 1.0
+    assert spent_by(0.0, 1_000.0) == 1_000.0
+
+
+def test_time_of_a_question_has_its_forks() -> None:
+    counted = spent.Spent(os.getpid(), lambda: 0.0)
+    pid = os.fork()
+    if not pid:
+        until = time.process_time() + 0.1
+        while time.process_time() < until:
+            pass
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert counted.look() >= 0.1
+
+
+async def test_questions_about_large_runs_take_turns(engines: Pool) -> None:
+    engines.size = 3
+    large = [slowly(run, memory=3_000) for run in (1, 2)]
+    asked = [
+        asyncio.create_task(engines.ask(each, asker))
+        for each, asker in zip(large, "ab", strict=True)
+    ]
+    await until(lambda: len(engines._computing) == 1)
+    assert await answer(engines, process_id, asker="c")
+    assert [job.question for job in engines._computing] == large[:1]
+    asked[0].cancel()
+    await until(lambda: [job.question for job in engines._computing] == large[1:])
+
+
+def test_process_keeps_the_engine_of_large_run() -> None:
+    usual, large = child.memory_of({"memory": 0}), child.memory_of({"memory": 9_000})
+    assert usual.rest * child.REST_PART == usual.limit
+    assert large.rest == large.limit == 9_000 * 1_048_576
 
 
 async def test_what_nobody_waits_for_gives_way(engines: Pool) -> None:

@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from kscope.runs import nudges
 from kscope.runs.app_registry import registry
 from kscope.runs.aside import Question
-from kscope.runs.aside.heads import Heads
+from kscope.runs.aside.heads import PATIENCE_SECONDS, Heads
 from kscope.runs.aside.process import ignored
 from kscope.runs.drive.ending.stopping import stop_unask
 from kscope.runs.errors import ApplicationError
@@ -45,7 +48,6 @@ class Drivers:
 
 def host() -> None:
     """What such a process does."""
-    from kscope.runs import nudges
     from kscope.runs.drive.hosting.asks import Asks
     from kscope.runs.drive.hosting.loop import Loop
     from kscope.runs.drive.same_database import database_use
@@ -140,4 +142,37 @@ async def test_without_processes_nobody_is_waited_for() -> None:
     try:
         assert await heads.ask(b"{}", 1, 60, ignored) is None
     finally:
+        await heads.close()
+
+
+def _told(*messages: bytes, pause: float) -> None:
+    """A process that takes the next question, and says these things with such pauses."""
+    listener = nudges.AskListener()
+    while not (asks := listener.wait(0.1)):
+        pass
+    nudges.ask_take(asks[0])
+    for message in messages:
+        time.sleep(pause)
+        nudges.ask_answer(asks[0], message)
+
+
+@pytest.mark.parametrize(("said", "answer"), [(b"result", b"7"), (b"late", None)])
+async def test_who_still_computes_is_waited_for(said: bytes, answer: bytes | None) -> None:
+    heads, working = Heads(), b'{"said":"working"}\n'
+    last = b'{"said":"%b","size":1}\n7' % said
+    words = (b'{"said":"begun"}\n', working, working, last)
+    telling = threading.Thread(target=_told, args=words, kwargs={"pause": PATIENCE_SECONDS * 1.2})
+    telling.start()
+    try:
+        while not nudges._client().pubsub_numsub(nudges.ASK)[0][1]:
+            await asyncio.sleep(0.01)
+        # Each message comes later than any process may be silent at first.
+        asked = heads.ask(b"{}", 1, PATIENCE_SECONDS * 2, ignored)
+        if answer is None:
+            with pytest.raises(TimeoutError):
+                await asked
+        else:
+            assert await asked == answer
+    finally:
+        telling.join()
         await heads.close()

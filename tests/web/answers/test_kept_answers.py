@@ -1,14 +1,17 @@
 """Answers about an instant that stands are kept, and the engine that was asked stays as it is."""
 
+import asyncio
 import json
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import Any, cast
 
 import pytest
+from django.http import StreamingHttpResponse
 from django.test import Client
 from django.utils import translation
 
 from engine.cluster.cluster import Cluster
-from kscope.runs import services
+from kscope.runs import aside, services
 from kscope.runs.aside import kept
 from kscope.runs.drive import runner
 from kscope.runs.languages.reader import said
@@ -58,6 +61,21 @@ def test_a_kept_answer_is_given_to_all_readers(
     assert kept_one.seq == driven.head_seq
     assert english["sentence"]
     assert len(engines) == 1
+
+
+def test_kept_answer_asks_no_engine_process(
+    client: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/api/v1/runs/{driven.pk}/pods/default/giant/why/"
+    first, lines = client.get(path).json(), parts(driven)
+    monkeypatch.setattr(aside, "ask", None)
+    assert client.get(path).json() == first
+    again = cast("StreamingHttpResponse", client.get(f"{path}?parts=1"))
+    assert [json.loads(line) for line in asyncio.run(_sent(again))] == lines
+
+
+async def _sent(response: StreamingHttpResponse) -> list[bytes]:
+    return [line async for line in cast("AsyncIterator[bytes]", response.streaming_content)]
 
 
 def test_another_question_finds_the_engine_as_it_was(driven: Run, engines: list[Cluster]) -> None:

@@ -1,10 +1,11 @@
 """A driver that computes for long keeps its run; one that hangs, or builds in vain, says so."""
 
 import gc
+import io
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.db import connection
@@ -14,6 +15,7 @@ from kscope.runs.drive import engines, garbage, keeper, runner, slices
 from kscope.runs.drive.ending import stuck
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.garbage import GROWTH_BYTES, GrowthCollector
+from kscope.runs.drive.hosting.fleet import Member
 from kscope.runs.drive.hosting.loop import Loop
 from kscope.runs.drive.keeper import Build, Keeper
 from kscope.runs.drive.replay import Making
@@ -342,6 +344,48 @@ def test_only_a_full_process_of_several_frees_memory(
         loop.adopt(start(play=True, speed="max").pk)
     loop.run()
     assert bool(freed) == (runs > 1)
+
+
+def test_engine_that_may_be_asked_is_kept(
+    start: Start, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.DRIVER_MEMORY_MIB = 1
+    engines.engines_forget()
+    loop, run = Loop(), start(play=True, speed="max")
+    loop.adopt(run.pk)
+    loop.run()
+    engines._live[run.pk].memory = 2**30
+    loop._look_at_memory(0.0)
+    assert loop.engine_at_head(run.pk) is not None
+    monkeypatch.setattr(engines, "ASKED_SECONDS", -1.0)
+    loop._look_at_memory(0.0)
+    assert loop.engine_at_head(run.pk) is None
+
+
+def test_kept_engine_gives_way_to_another_run(start: Start, settings: Any) -> None:
+    settings.DRIVER_MEMORY_MIB = 1
+    engines.engines_forget()
+    loop, run = Loop(), start(play=True, speed="max")
+    loop.adopt(run.pk)
+    loop.run()
+    engines._live[run.pk].memory = 2**30
+    loop = Loop()
+    loop.adopt(run.pk)
+    loop._look_at_memory(0.0)
+    assert engines.engine_kept_of(run.pk) is not None
+    loop.adopt(start(play=True, speed="max").pk)
+    loop._look_at_memory(0.0)
+    assert engines.engine_kept_of(run.pk) is None
+    loop.run()
+
+
+def test_process_with_kept_engine_takes_other_runs(settings: Any) -> None:
+    settings.DRIVER_MEMORY_MIB = 100
+    member = Member(cast("Any", None), io.BytesIO(), cast("Any", None), memory_mib=200)
+    assert not member.is_full
+    assert member.load > (False, 99, 99)
+    member.runs.add(1)
+    assert member.is_full
 
 
 def test_growth_of_a_first_state_is_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ from kscope.runs.drive.driver import AT_ONCE, Driver, Turns, engine_at_head
 from kscope.runs.drive.ending.stopping import is_stopping
 from kscope.runs.drive.ending.stuck import moved_on
 from kscope.runs.drive.engines import (
+    MOST_BYTES,
     engine_kept_of,
     engine_memory,
     engines_forget,
@@ -343,7 +344,9 @@ class Loop:
         measures.OWNERSHIPS.labels(why).inc()
         self._left(run_id, why)
         del hosted
-        self._collector.look()
+        # Of a large engine that is kept there is nothing to free, and to look takes seconds.
+        if engine_memory(run_id) <= MOST_BYTES:
+            self._collector.look()
 
     def _plan(self, run_id: int, due: float) -> None:
         self._tickets += 1
