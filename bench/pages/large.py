@@ -34,6 +34,7 @@ NODES, PODS = usual(5_000, least=20), usual(150_000, least=60)
 FULL_NODES, FULL_PODS = 65_000, 500_000
 _STEPS = usual(1_000, least=10)
 _SEEKS = usual(10, least=2)
+_NEAR = 7
 _MIB = 1_048_576
 _MOST_MEMORY = 12_288 * _MIB
 STUCK = ("too-large", "too-large-b", "too-large-c")
@@ -261,8 +262,13 @@ def _seek_rows(reader: Reader, first: int, head: int) -> list[Row]:
         reader.get(f"state/?from={before}&to={seq}")
         for before, seq in zip([head, *places], places, strict=False)
     ]
+    near = [reader.get(f"state/?from={seq}&to={min(seq + _NEAR, head)}") for seq in places]
     shown = [reader.get(f"state/?seq={seq}&only=node,pod/default/{STUCK[0]}") for seq in places]
-    return [_seek_row("seek", far), _seek_row("seek, one pod and the nodes, whole", shown)]
+    return [
+        _seek_row("seek", far),
+        _seek_row(f"seek {_NEAR} events on", near),
+        _seek_row("seek, one pod and the nodes, whole", shown),
+    ]
 
 
 def _seek_row(name: str, found: list[Answer]) -> Row:

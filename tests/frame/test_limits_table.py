@@ -61,12 +61,13 @@ BOUNDS: dict[str, tuple[str, ...]] = {
     "questions that wait": (
         f"{pool.WAITING}, each for {pool.WAIT_SECONDS:.0f} s; {pool.WAITING_EACH} from one",
     ),
-    "time to compute an answer": (
+    "time to compute an answer, by CPU; the clock counts while nothing is computed": (
         f"{REPLAY_SECONDS:.0f} s, comparisons {QUERY_SECONDS:.0f} s",
         f"first look {CAUSES_SECONDS:.0f} s, triage {CAUSES_SECONDS:.0f} s",
         f"as a whole {WHOLE_SECONDS:.0f} s",
     ),
     "memory of one question": (f"KSCOPE_ENGINE_MEMORY` ({settings.ENGINE_MEMORY_MIB} MiB)",),
+    "questions about runs that may take more memory than usual (2 GiB)": ("one at a time",),
     "length of an answer": (f"{process.ANSWER_BYTES // MIB} MiB",),
     "requests that wait for a worker": (f"{waiting.MOST}, each for {ANSWER_SECONDS:.0f} s",),
     "connections to PostgreSQL": (

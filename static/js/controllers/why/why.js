@@ -3,6 +3,8 @@ import {signal} from "@preact/signals";
 import {gettext} from "../../lib/words.js";
 import {isWhole, joined} from "../../model/why/answer.js";
 
+// The server itself gives up what computes for too long, which may be late on a busy machine.
+const LONGEST_MS = 600_000;
 const INCOMPLETE = gettext("The connection ended before the answer was complete.");
 
 /**
@@ -38,7 +40,7 @@ export class Why {
       else if (!older.diagnosis) this.held.value = {id, seq, status: "trying", diagnosis: found};
     };
     try {
-      await this.api.parts(`why/${pathOf(id)}/`, {seq, parts: 1}, asking.signal, take);
+      await this.api.parts(`why/${pathOf(id)}/`, {seq, parts: 1}, asking.signal, take, {longestMs: LONGEST_MS});
       if (this.asking === asking && this.held.peek()?.status !== "ready") throw new Error(INCOMPLETE);
     } catch (error) {
       if (this.asking !== asking) return;

@@ -12,14 +12,14 @@ class SlowApi {
     this.asked = [];
   }
 
-  parts(path, params, signal, onPart) {
+  parts(path, params, signal, onPart, how) {
     return new Promise((resolve, reject) => {
       const whole = (part) => {
         onPart(part);
         onPart(LAST);
         resolve();
       };
-      this.asked.push({path, params, signal, onPart, end: resolve, resolve: whole, reject});
+      this.asked.push({path, params, signal, onPart, how, end: resolve, resolve: whole, reject});
     });
   }
 }
@@ -33,6 +33,13 @@ test("an answer is kept with its object", async () => {
   api.asked[0].resolve({seq: 812});
   await asking;
   assert.deepEqual(why.held.value, {id: "pod/shop/web-3", seq: 812, status: "ready", diagnosis: {seq: 812, ...LAST}});
+});
+
+test("an answer is waited for while it is worked out", () => {
+  const api = new SlowApi();
+  void new Why(api).ask("pod/shop/web-3", null);
+  // The server gives up after a minute of computing, which may take several by the clock.
+  assert.ok(api.asked[0].how.longestMs >= 10 * 60_000);
 });
 
 test("only the newest question is answered", async () => {
