@@ -8,11 +8,9 @@ comparison of its parts by identity.
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from engine.api_server.admission.admission import was_admitted
-from engine.objects.objects import ApiObject, Manifest, Pod, from_manifest
+from engine.objects.objects import ApiObject, Manifest, Pod, from_manifest, have_same_fields
 
 _MISSING: Final = object()
-_NAMED: Final = "nodeName"
 
 
 class AlikePods:
@@ -39,10 +37,11 @@ class AlikePods:
 
         A pod that was admitted before gets what follows from its spec alone, without the node.
         """
-        if not (isinstance(obj, Pod) and was_admitted(obj) and "phase" in obj.status):
+        # One with a phase: see `was_admitted`.
+        if not (isinstance(obj, Pod) and obj.status.get("phase")):
             return admit(obj)
         spec = obj.spec
-        if self._changes is not None and _have_same_fields(spec, self._spec):
+        if self._changes is not None and have_same_fields(spec, self._spec):
             return obj.with_spec({**spec, **self._changes}) if self._changes else obj
         found = admit(obj)
         changes = {name: part for name, part in found.spec.items() if part is not spec.get(name)}
@@ -67,18 +66,4 @@ def _differ_in_texts(one: Manifest, other: Manifest) -> bool:
             before = others.get(field, _MISSING)
             if value is not before and not (value.__class__ is str and before.__class__ is str):
                 return False
-    return True
-
-
-def _have_same_fields(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two specs have the same fields, and the same values of all but the node's name."""
-    if len(one) != len(other):
-        return False
-    for name, value in one.items():
-        known = other.get(name, _MISSING)
-        if value is known:
-            continue
-        is_text = value.__class__ is str and known.__class__ is str
-        if not is_text or (name != _NAMED and value != known):
-            return False
     return True

@@ -6,7 +6,7 @@ once and kept on the object.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Self, TypeVar, overload
 
 import orjson
 
@@ -226,7 +226,6 @@ class Template(dict[str, Any]):
     __slots__ = ("_labelled", "facts", "unlabelled")
 
     def __init__(self) -> None:
-        super().__init__()
         self.facts: PodFacts | None = None
         self.unlabelled: Template | None = None
         self._labelled: dict[Labels, tuple[Mapping[str, str], Template]] = {}
@@ -264,12 +263,14 @@ class Templates:
     created together.
     """
 
-    __slots__ = ("_count", "_known")
+    __slots__ = ("_count", "_known", "_last")
 
     def __init__(self) -> None:
         # By what specs have in common the templates by node; "" for pods without one.
         self._known: dict[bytes, dict[str, Template]] = {}
         self._count = 0
+        # The namespace, the metadata and the spec of the pod before, and the templates like its own.
+        self._last: tuple[str, Metadata, Mapping[str, Any], dict[str, Template]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pods keep the templates that they have; a restored run begins a new collection.
@@ -277,34 +278,66 @@ class Templates:
 
     def shared(self, pod: "Pod") -> Template:
         """The template for *pod*, which is new: that of a pod with an equal spec, or its own."""
-        metadata, spec, node = pod.metadata, pod.raw.get("spec"), pod.node_name
-        if node:
-            spec = {name: value for name, value in pod.spec.items() if name != "nodeName"}
-        labels = [metadata.get(name) for name in _TEMPLATE_METADATA]
+        alike = self._alike(pod)
+        if alike is None:
+            return pod.template
+        node = pod.node_name
+        template = alike.get(node)
+        if template is None:
+            template = pod.template
+            if alike:
+                template.learn(next(iter(alike.values())))
+            if self._count >= _TEMPLATES_KEPT:
+                self._known.clear()
+                self._count, self._last = 0, None
+            alike[node] = template
+            self._count += 1
+        return template
+
+    def _alike(self, pod: "Pod") -> dict[str, Template] | None:
+        """The templates of pods that differ from this one in their node alone; None for none ever."""
+        spec, find = pod.spec, pod.metadata.get
+        metadata = find("labels"), find("annotations"), find("ownerReferences")
+        last = self._last
+        # Pods of a workload come one behind the other, and share what is the same in all of them.
+        if last is not None and last[0] == pod.namespace and have_same_fields(spec, last[2]):
+            labels, annotations, owners = last[1]
+            if metadata[0] is labels and metadata[1] is annotations and metadata[2] is owners:
+                return last[3]
+        own = {name: value for name, value in spec.items() if name != _NODE_NAME}
         try:
-            essence = orjson.dumps((pod.namespace, labels, spec))
+            essence = orjson.dumps((pod.namespace, metadata, own))
         except TypeError:
-            return pod.template  # A number beyond 64 bits.
-        alike = self._known.get(essence)
-        if alike is not None and node in alike:
-            return alike[node]
+            return None  # A number beyond 64 bits.
         # The claims of ephemeral volumes are named after the pod, so no other pod is equal.
         if b'"ephemeral"' in essence:
-            return pod.template
-        template = pod.template
-        if alike is not None:
-            template.learn(next(iter(alike.values())))
-        if self._count >= _TEMPLATES_KEPT:
-            self._known.clear()
-            self._count = 0
-        self._known.setdefault(essence, {})[node] = template
-        self._count += 1
-        return template
+            return None
+        alike = self._known.setdefault(essence, {})
+        self._last = pod.namespace, metadata, spec, alike
+        return alike
 
 
 _TEMPLATES_KEPT = 4_096
 # What pages show of all pods of a template; see projection.
 VIEW = "view"
+# Labels, annotations and owners.
+Metadata = tuple[Any, Any, Any]
+_NODE_NAME: Final = "nodeName"
+_MISSING: Final = object()
+
+
+def have_same_fields(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two specs share all values but the node's name, or have the same texts there."""
+    if len(one) != len(other):
+        return False
+    for name, value in one.items():
+        known = other.get(name, _MISSING)
+        if value is known:
+            continue
+        is_text = value.__class__ is str and known.__class__ is str
+        if not is_text or (name != _NODE_NAME and value != known):
+            return False
+    return True
 
 
 def _selects_by_own_labels(spec: Mapping[str, Any]) -> bool:
@@ -314,8 +347,7 @@ def _selects_by_own_labels(spec: Mapping[str, Any]) -> bool:
 
 
 # Of a pod's metadata, what something in its template may follow from.
-_TEMPLATE_METADATA = ("labels", "annotations", "ownerReferences")
-_IN_TEMPLATE = frozenset(_TEMPLATE_METADATA)
+_IN_TEMPLATE = frozenset(("labels", "annotations", "ownerReferences"))
 
 
 class Pod(ApiObject):

@@ -35,6 +35,10 @@ def attributes(obj: ApiObject, rules: ResourceRules | None = None, ahead: int = 
         shown["deleting"] = _time(obj.deletion_timestamp, ahead)
         # What delays its deletion; says nothing about an object that is not being deleted.
         shown["finalizers"] = list(obj.finalizers)
+    return _telling(shown)
+
+
+def _telling(shown: Attributes) -> Attributes:
     # 0 is a fact (a priority, a time); "", [], {}, None and False say nothing.
     return {name: value for name, value in shown.items() if value or type(value) is int}
 
@@ -115,7 +119,7 @@ def _time(text: str, ahead: int) -> int | None:
 def _pod_attributes(pod: Pod, rules: ResourceRules) -> Attributes:
     fixed = pod.template.get(VIEW)
     if fixed is None:
-        fixed = pod.template[VIEW] = {
+        fixed = {
             "requests": pod_resources(pod.raw, rules).fit.amounts(),
             "claims": list(pod.claim_names),
             "scheduler": "" if pod.scheduler_name == "default-scheduler" else pod.scheduler_name,
@@ -123,6 +127,7 @@ def _pod_attributes(pod: Pod, rules: ResourceRules) -> Attributes:
             "gates": list(pod.scheduling_gates),
             "owner": next((ref.get("name", "") for ref in pod.owner_references), ""),
         }
+        fixed = pod.template[VIEW] = _telling(fixed)
     return {**fixed, **_pod_progress(pod)}
 
 

@@ -12,6 +12,7 @@ from kscope.runs.aside import kept, pool, process
 from kscope.runs.aside.question import QUERY_SECONDS, REPLAY_SECONDS
 from kscope.runs.capacity import connections, places, requests_at_once, waiting
 from kscope.runs.drive.ending import stuck
+from kscope.runs.drive.tables import unwritten
 from kscope.runs.history import states
 from kscope.runs.services import ANSWER_SECONDS
 from kscope.runs.stream import consumers, export, stream_room
@@ -110,6 +111,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {
         f"{stuck.STUCK_CPU_SECONDS:.0f} s of CPU",
         "three processes",
     ),
+    "rows of a first state that one slice writes": (f"{unwritten.STEP:,}",),
     "a disk with room for files": (f"{health.LEAST_BYTES // MIB} MiB, {health.LEAST_FILES} files",),
     "a reader that receives nothing, or stops answering heartbeats": (
         f"{consumers.DEAF_SECONDS:.0f} s",

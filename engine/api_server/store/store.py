@@ -94,6 +94,8 @@ class ObjectStore:
         self._revision = 0
         self._uids = 0
         self._templates = Templates()
+        # What the newest watch has found, until something is written: others find the same.
+        self._listed: tuple[str, list[tuple[int, ApiObject]]] | None = None
         self.limit = ObjectLimit(loop, self.find)
         self.answers = AnswerTimes(loop)
         self.record = WriteRecord(recorder, rules, loop.ahead)
@@ -101,6 +103,9 @@ class ObjectStore:
         self._faults: ApiFaults | None = None
         # Asked about updates and deletions; creations are admitted before they come here.
         self.guard: Guard | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_listed": None}
 
     @property
     def loop(self) -> EventLoop:
@@ -175,7 +180,10 @@ class ObjectStore:
 
         What is in the store already is delivered too, as ADDED, in order of creation.
         """
-        found = self.record.with_causes(self._objects.get(kind, {}).values())
+        if self._listed is None or self._listed[0] != kind:
+            listed = self.record.with_causes(self._objects.get(kind, {}).values())
+            self._listed = kind, listed
+        found = self._listed[1]
         self.watches.add(kind, watcher, latency, found)
 
     def relist(self, cut: Cut) -> None:
@@ -325,6 +333,7 @@ class ObjectStore:
 
     def _publish(self, record: _Recording, write: WatchEvent, fact: str, note: Note) -> None:
         """Show the write once its author has the answer, which mostly is at once."""
+        self._listed = None
         if self._faults is not None:
             at = self.answers.due(write.new, note["by"])
             if at > self._loop.now:
@@ -334,6 +343,7 @@ class ObjectStore:
         self.watches.deliver(write)
 
     def _show(self, record: _Recording, write: WatchEvent, fact: str, note: Note) -> None:
+        self._listed = None
         record(write, fact, note)
         self.watches.deliver(write)
 

@@ -65,6 +65,8 @@ class OfManifest(models.Field):
 
     def __init__(self, *paths: tuple[str, ...], **options: Any) -> None:
         self.paths = paths
+        # Most columns have one path, of two names.
+        self._place = paths[0] if [len(path) for path in paths] == [2] else None
         super().__init__(**options, editable=False)
 
     def deconstruct(self) -> Any:
@@ -104,7 +106,11 @@ class TextOfManifest(OfManifest, models.TextField):
 
     def value_in(self, manifest: Manifest) -> str:
         """See OfManifest."""
-        found = self.found_in(manifest)
+        if self._place is not None:
+            part: Any = manifest.get(self._place[0])
+            found: Any = part.get(self._place[1]) if part.__class__ is dict else None
+        else:
+            found = self.found_in(manifest)
         if found.__class__ is str:
             return found
         return str(self.get_default()) if found is None else orjson.dumps(found).decode()
