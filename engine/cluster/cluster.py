@@ -106,7 +106,7 @@ class Cluster:
             resources=self._resource_rules,
             outside=outside,
         )
-        self.store.guard = self.admission
+        self.store.guard = self.admission.policies
         run: dict[str, Any] = {"name": scenario.name, "profile": profile, "seed": seed}
         if scenario.feature_gates:
             run["feature_gates"] = dict(scenario.feature_gates)

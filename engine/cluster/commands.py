@@ -245,7 +245,7 @@ class CommandExecutor:
         A refusal is recorded, and so are fields that are left out.
         """
         self._fields.notes = []
-        self._admission.warnings = self.warnings = []
+        self._admission.policies.warnings = self.warnings = []
         try:
             self._check_preconditions(command)
             getattr(self, f"_{command.verb}")(command, by)
@@ -256,7 +256,7 @@ class CommandExecutor:
             self._recorder.record("CommandRejected", target, "command", reason, data)
             return reason
         finally:
-            self._admission.warnings = None
+            self._admission.policies.warnings = None
         self._fields.tell(command.manifest or command.object, by)
         return ""
 
@@ -362,7 +362,7 @@ class CommandExecutor:
         wanted = self._admission.admit(_parsed(command.manifest, self._fields))
         old = self._store.find(wanted.kind, wanted.key)
         if old is not None:
-            self._admission.check_policies(old, None)
+            self._admission.policies.check(old, None)
             self._delete_one(old, 0, by)
         if self._store.find(wanted.kind, wanted.key) is None:
             self._store.create(_anew(wanted), by=by)
@@ -409,7 +409,7 @@ class CommandExecutor:
         new = resized(old, command.patch or {}, self._admission.rules)
         kept = self._fields.checked(new.raw, old.raw)
         new = new if kept is new.raw else Pod(kept)
-        self._admission.check_policies(old, new, "resize")
+        self._admission.policies.check(old, new, "resize")
         self._admission.admit_resize(old, new)
         self._store.update(new, by=by, event="PodResized", message=resize_text(old, new))
 
@@ -420,8 +420,8 @@ class CommandExecutor:
         rules = self._admission.rules
         strategy.check_update(old, new, permission, rules, self._storage_class(old))
         part = "" if permission.rest else permission.name
-        new = self._admission.with_policies(old, new, part)
-        self._admission.check_policies(old, new, part)
+        new = self._admission.policies.changed(old, new, part)
+        self._admission.policies.check(old, new, part)
         return self._admission.amend(old, new)
 
     def _storage_class(self, old: ApiObject) -> StorageClass | None:
@@ -432,7 +432,7 @@ class CommandExecutor:
 
     def _delete(self, command: Command, by: str) -> None:
         propagation, old = command.propagation or BACKGROUND, self._find(command.object)
-        self._admission.check_policies(old, None)
+        self._admission.policies.check(old, None)
         verdicts: list[Callable[[], None]] = []
         if self._shadow_writes is not None and by == "command" and not old.deletion_timestamp:
             verdicts = self._shadow_writes.of_write(old, None)
@@ -480,7 +480,7 @@ class CommandExecutor:
 
     def _delete_pods(self, command: Command, by: str) -> None:
         for pod in self._store.pods_on(self._node(command).name):
-            self._admission.check_policies(pod, None)
+            self._admission.policies.check(pod, None)
             self._delete_one(pod, command.grace_seconds, by)
 
     def _evict_pods(self, command: Command, by: str) -> None:
@@ -519,7 +519,7 @@ class CommandExecutor:
     def _set_unschedulable(self, command: Command, by: str, value: bool | None, event: str) -> None:
         node = self._node(command)
         patch = {"spec": {"unschedulable": value}}
-        self._admission.check_policies(node, node.patched(patch))
+        self._admission.policies.check(node, node.patched(patch))
         self._store.patch("Node", node.key, patch, by=by, event=event)
 
     def _node(self, command: Command) -> ApiObject:

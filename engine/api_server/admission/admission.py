@@ -16,23 +16,17 @@ from engine.api_server.admission.defaulting import (
     with_name_label,
     with_time_added,
 )
-from engine.api_server.admission.defaults import with_defaults
 from engine.api_server.admission.limit_ranger import KIND as LIMIT_RANGE
 from engine.api_server.admission.limit_ranger import LimitRanger, with_item_defaults
+from engine.api_server.admission.policy_admission import PolicyAdmission
 from engine.api_server.admission.quota.quota_admission import KIND as RESOURCE_QUOTA
 from engine.api_server.admission.quota.quota_admission import QuotaAdmission
 from engine.api_server.admission.refusals import forbidden_unnamed
 from engine.api_server.admission.rules import AdmissionRules
 from engine.api_server.admission.topology_labels import topology_labels
 from engine.api_server.custom.kinds import CustomKinds
-from engine.api_server.policies.mutating import MutatingPolicies
-from engine.api_server.policies.users import JUDGED_ELSEWHERE
-from engine.api_server.policies.validating import ValidatingPolicies
-from engine.api_server.policies.writes import Write
 from engine.api_server.store.store import ObjectStore
-from engine.api_server.validation.manifests import check_stored
-from engine.api_server.validation.report import Report, aggregate
-from engine.kernel.errors import Forbidden, Invalid, NamespaceTerminating
+from engine.kernel.errors import Forbidden, NamespaceTerminating
 from engine.kernel.units import timestamp
 from engine.objects.autoscalers import AUTOSCALER, newest_form
 from engine.objects.custom.definition import DEFINITION
@@ -45,8 +39,6 @@ from engine.objects.objects import (
     PersistentVolumeClaim,
     Pod,
     StorageClass,
-    from_manifest,
-    group_resource,
 )
 from engine.objects.outside import Outside
 from engine.objects.phases import ATTRIBUTES_CLASS, protected
@@ -88,16 +80,14 @@ class Admission:
         "_outside",
         "_labels_namespaces",
         "_limits",
-        "_mutating",
-        "_policies",
         "_quotas",
         "_resources",
         "_store",
         "_is_open",
         "_taints_new_nodes",
         "custom",
+        "policies",
         "rules",
-        "warnings",
     )
 
     def __init__(
@@ -113,8 +103,7 @@ class Admission:
     ) -> None:
         self._store = store
         self.custom = CustomKinds(store)
-        self._mutating = MutatingPolicies(store, self.custom)
-        self._policies = ValidatingPolicies(store, self.custom)
+        self.policies = PolicyAdmission(store, self.custom)
         self._outside = outside or Outside()
         self._resources = resources or NEWEST
         self.rules = rules
@@ -124,8 +113,6 @@ class Admission:
         self._labels_namespaces = labels_namespaces
         self._taints_new_nodes = taints_new_nodes
         self._is_open = False
-        # What admission policies say to the author of what is written now; None: nobody listens.
-        self.warnings: list[str] | None = None
 
     def open(self) -> None:
         """From now on, objects come as they do to a cluster that runs."""
@@ -168,87 +155,11 @@ class Admission:
         _refuse_in_terminating_namespace(self._store, obj)
         completed = self._completed(obj)
         if self._is_open:
-            completed = self.with_policies(None, completed, by=by)
+            completed = self.policies.changed(None, completed, by=by)
         self._limits.check(completed)
         if self._is_open:
-            self.check_policies(None, completed, by=by)
+            self.policies.check(None, completed, by=by)
         return completed
-
-    def guarded(self, old: ApiObject, new: ApiObject | None, by: str) -> ApiObject | None:
-        """*new* as policies let component *by* write it in the place of *old*; None for a deletion.
-
-        Raises Denied, and Invalid, as with_policies() and check_policies() do.
-        """
-        if by in JUDGED_ELSEWHERE or not (self._mutating.are_there or self._policies.are_there):
-            return new
-        if new is None:
-            self.check_policies(old, None, by=by)
-            return None
-        part = "status" if _changes_status_alone(old, new) else ""
-        new = self.with_policies(old, new, part, by=by)
-        self.check_policies(old, new, part, by=by)
-        return new
-
-    def with_policies(
-        self, old: ApiObject | None, new: ApiObject, subresource: str = "", *, by: str = ""
-    ) -> ApiObject:
-        """*new* as the admission policies change it that is to take the place of *old*, if any.
-
-        Raises Denied where a policy fails, and Invalid where what it makes is no such object.
-        """
-        if not self._mutating.are_there:
-            return new
-        write = self._write_of(old, new, subresource, by)
-        changed = self._mutating.changed(write)
-        if changed is write.new:
-            return new
-        report = Report()
-        check_stored(changed, (), report)
-        if report.problems:
-            why = aggregate(report.answers())
-            raise Invalid(f'{new.kind} "{new.name}" is invalid: {why}')
-        return from_manifest(changed) if not isinstance(new, CustomObject) else type(new)(changed)
-
-    def check_policies(
-        self,
-        old: ApiObject | None,
-        new: ApiObject | None,
-        subresource: str = "",
-        *,
-        by: str = "",
-    ) -> None:
-        """Raises Denied where an admission policy does not allow *new* in the place of *old*.
-
-        Without *old* it is created, without *new* deleted. What policies only warn of is added to
-        `warnings`.
-        """
-        if self._policies.are_there:
-            told = [*self._policies.check(self._write_of(old, new, subresource, by))]
-            if self.warnings is not None:
-                self.warnings += told
-
-    def _write_of(
-        self, old: ApiObject | None, new: ApiObject | None, subresource: str, by: str
-    ) -> Write:
-        found = new or old
-        assert found is not None
-        custom = self.custom.of_object(found)
-        shown = [one if custom or one is None else with_defaults(one.raw) for one in (old, new)]
-        before, after = (one.raw if isinstance(one, ApiObject) else one for one in shown)
-        versions: tuple[str, ...] = ()
-        if custom is None:
-            resource = group_resource(found).partition(".")[0]
-        else:
-            resource = custom.plural
-            versions = tuple(one.api_version for one in custom.versions)
-        return Write(
-            resource=resource,
-            subresource=subresource,
-            new=after,
-            old=before,
-            versions=versions,
-            by=by,
-        )
 
     def charge(self, obj: ApiObject) -> None:
         """Add *obj*, which is created without further admission, to the quotas of its namespace.
@@ -449,13 +360,6 @@ def _refuse_in_terminating_namespace(store: ObjectStore, obj: ApiObject) -> None
             f'{_resource(obj)} "{obj.name}" is forbidden: unable to create new content in '
             f"namespace {obj.namespace} because it is being terminated"
         )
-
-
-def _changes_status_alone(old: ApiObject, new: ApiObject) -> bool:
-    """Whether a component writes the part `status`, which has rules of its own."""
-    kept = {**old.metadata, "resourceVersion": new.metadata.get("resourceVersion")}
-    parts = {name for name in (*old.raw, *new.raw) if old.raw.get(name) != new.raw.get(name)}
-    return parts <= {"status", "metadata"} and "status" in parts and kept == new.metadata
 
 
 def _resource(obj: ApiObject) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from engine.api_server.custom.checking import schema_errors
 from engine.api_server.custom.rules import rule_errors
 from engine.api_server.custom.status import with_status, with_usual_names
-from engine.api_server.store.store import ObjectStore
+from engine.api_server.store.held_objects import Objects
 from engine.api_server.validation.report import aggregate
 from engine.kernel.errors import Invalid, NotFound
 from engine.kernel.units import timestamp
@@ -35,7 +35,7 @@ class CustomKinds:
 
     __slots__ = ("_known", "_store")
 
-    def __init__(self, store: ObjectStore) -> None:
+    def __init__(self, store: Objects) -> None:
         self._store = store
         # By the name of a definition, the object that was read, and what it says.
         self._known: dict[str, tuple[ApiObject, CustomDefinition]] = {}

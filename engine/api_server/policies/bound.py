@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 from engine.api_server.custom.kinds import CustomKinds
 from engine.api_server.policies.evaluating import PolicyError
 from engine.api_server.policies.writes import Write
-from engine.api_server.store.store import ObjectStore
+from engine.api_server.store.held_objects import Objects
 from engine.kernel.errors import Denied
 from engine.objects.custom.definition import kind_in_group
 from engine.objects.manifest_parts import section
@@ -37,7 +37,7 @@ class BoundPolicies:
     # What a refusal calls such a policy.
     CALLED: ClassVar[str] = "policy"
 
-    store: ObjectStore
+    store: Objects
     custom: CustomKinds = field(repr=False)
 
     @property

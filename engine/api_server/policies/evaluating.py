@@ -38,6 +38,8 @@ class Evaluation:
         self._given = dict(given)
         self._elements = max(map(most_elements_of, given.values()))
         self._left = MOST_STEPS_OF_OBJECT
+        # Nothing more is to be evaluated: the policy is not about the write, or cannot be.
+        self.is_over = False
         self._texts = {str(one.get("name")): _text(one) for one in items(spec, "variables")}
         # Variables by name as they were needed: their values, or why there are none.
         self._values: dict[str, Any] = {}
@@ -74,12 +76,25 @@ class Evaluation:
         except PolicyError:
             return usual
 
+    def annotation(self, text: str) -> str:
+        """The value of an audit annotation; "" for none. Raises PolicyError.
+
+        Upstream: validator.go, Validate().
+        """
+        if is_left_out(_program(text)):
+            return ""
+        value = self.value(text)
+        if value is not None and not isinstance(value, str):
+            kind = "Return type must be either string or null."
+            raise PolicyError(
+                f"valueExpression '{text}' resulted in unsupported return type: "
+                f"{_type_name(value)}. {kind}"
+            )
+        return (value or "").strip()
+
     def value(self, text: str) -> Any:
         """The value of an expression; one that is never evaluated is true. Raises PolicyError."""
-        try:
-            program = compiled(text)
-        except CelError as error:
-            raise PolicyError(f"compilation error: compilation failed: {error}") from None
+        program = _program(text)
         if is_left_out(program):
             # Whoever stored the policy was told so.
             return True
@@ -126,6 +141,22 @@ class Evaluation:
         self._left -= steps
         if self._left < 0:
             raise PolicyError(OUT_OF_BUDGET)
+
+
+def _program(text: str) -> Program:
+    try:
+        return compiled(text)
+    except CelError as error:
+        raise PolicyError(f"compilation error: compilation failed: {error}") from None
+
+
+def _type_name(value: Any) -> str:
+    """As cel-go names it."""
+    kinds: tuple[tuple[type, str], ...] = (
+        *((bool, "bool"), (int, "int"), (float, "double")),
+        *((bytes, "bytes"), (dict, "map"), (list, "list")),
+    )
+    return next((name for kind, name in kinds if isinstance(value, kind)), "dyn")
 
 
 def _text(one: Mapping[str, Any]) -> str:

@@ -34,6 +34,8 @@ class Write:
     versions: tuple[str, ...] = ()
     by: str = ""
     """The component that writes; "" for a client."""
+    is_trial: bool = False
+    """Whether it is only tried (`dryRun`)."""
 
     @property
     def operation(self) -> str:
@@ -90,7 +92,7 @@ class Write:
             "namespace": self.namespace,
             "operation": self.operation,
             "userInfo": dict(user_of(self.by, self._node)),
-            "dryRun": False,
+            "dryRun": self.is_trial,
             "options": {},
         }
 

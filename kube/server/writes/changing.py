@@ -54,6 +54,7 @@ from kube.server.writes.bodies import (
 )
 from kube.server.writes.creating import Creator, check_custom, check_event
 from kube.server.writes.placing import check_place, placed, version_in
+from kube.server.writes.policies import judged
 from kube.server.writes.run_objects import Promise, RunObjects
 from kube.server.writes.scaling import scale_configuration, scale_of, with_scale
 from kube.status import (
@@ -217,6 +218,8 @@ class Changer:
             if not patch or self.objects.is_tried:
                 new = defaulted(target.resource, whole)
                 await self.objects.computed(sizes, _check_tried, target, old, new)
+                if patch:
+                    new = await judged(self.objects, target, old, new) or new
                 is_scale = target.subresource == "scale"
                 content = scale_of(new, target.resource) if is_scale else new
                 return answered(content, 200, self._warnings(target))

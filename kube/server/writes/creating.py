@@ -28,6 +28,7 @@ from kube.server.writes.applying import check_writer
 from kube.server.writes.bodies import body_of, object_of, part_of, warn_of_lack
 from kube.server.writes.delete_options import DeleteOptions
 from kube.server.writes.placing import placed
+from kube.server.writes.policies import judged
 from kube.server.writes.run_objects import Promise, RunObjects
 from kube.status import (
     already_exists,
@@ -94,7 +95,8 @@ class Creator:
         warn_of_lack(self.objects.request, resource, manifest)
         if self.objects.is_tried:
             check_custom(resource, named.name, manifest)
-            return answered(self.objects.tried(resource, manifest), 201, self.objects.warnings())
+            tried = await judged(self.objects, named, None, self.objects.tried(resource, manifest))
+            return answered(tried, 201, self.objects.warnings())
         if data is not None:
             token = new_token() if data else ""
             sealing = Sealing(resource, named.name, data, token)

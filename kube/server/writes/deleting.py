@@ -22,6 +22,7 @@ from kube.server.objects.instants import now
 from kube.server.objects.kubernetes_events import note_command
 from kube.server.reading import Read
 from kube.server.writes.delete_options import DeleteOptions
+from kube.server.writes.policies import judged
 from kube.server.writes.run_objects import Promise, RunObjects, warning_header
 from kube.status import method_not_allowed, not_found, success
 
@@ -47,9 +48,11 @@ class Deleter:
             gone = await self.objects.opened(target.resource, found)
         else:
             gone = success(target.resource, target.name, found.uid)
+        if options.is_trial:
+            await judged(self.objects, target, found.manifest, None)
         if options.is_trial or target.resource.kind in endpoints.KINDS and found.is_implied:
             # Endpoints are there again at once.
-            return answered(gone)
+            return answered(gone, headers=self.objects.warnings())
         # What every cluster has is there again, too, as another object: clients wait for that.
         await self.objects.stored(target)
         command = _deletion(target, options, found.manifest)
@@ -76,10 +79,12 @@ class Deleter:
         manifests = await self.objects.all_opened(target.resource, held)
         head = {"kind": target.resource.list_kind, "apiVersion": target.resource.api_version}
         content = {**head, "metadata": rest, "items": manifests}
-        if options.is_trial:
-            return answered(content)
         metadata = [one["metadata"] for one in manifests]
         named = [Target(target.resource, one.get("namespace", ""), one["name"]) for one in metadata]
+        if options.is_trial:
+            for one, manifest in zip(named, manifests, strict=True):
+                await judged(self.objects, one, manifest, None)
+            return answered(content, headers=self.objects.warnings())
         pairs = zip(named, manifests, strict=True)
         in_run_time = partial(self.objects.in_run_time, target.resource)
         commands = [_deletion(one, options, in_run_time(manifest)) for one, manifest in pairs]

@@ -95,14 +95,12 @@ def test_object_against_a_bound_policy_is_denied() -> None:
 def test_policy_without_binding_denies_nothing() -> None:
     cluster = cluster_under(policy("false"))
     assert create(cluster, deployment("one")) == ""
-    cluster = cluster_under(policy("false"), binding(validationActions=["Audit"]))
-    assert create(cluster, deployment("one")) == ""
 
 
 def test_policy_may_warn_of_what_it_allows() -> None:
     why = {"expression": "object.spec.replicas > 1", "message": "too few"}
     held = policy(why, "object.metadata.name != 'one'")
-    cluster = cluster_under(held, binding(validationActions=["Warn", "Audit"]))
+    cluster = cluster_under(held, binding(validationActions=["Warn"]))
     command = Command(verb="create", manifest=deployment("one"), permission=PERMISSIONS["object"])
     outcome = cluster.apply(command)
     named = "ValidatingAdmissionPolicy 'p.example.com' with binding 'b.example.com'"
@@ -113,6 +111,72 @@ def test_policy_may_warn_of_what_it_allows() -> None:
     ]
     told_next = cluster.apply(Command(verb="create", manifest=pod("p")))
     assert told_next.reason == ""
+
+
+def reason(cluster: Cluster, manifest: Manifest) -> list[str]:
+    """What is kept with the command that creates *manifest*."""
+    command = Command(verb="create", manifest=manifest, permission=PERMISSIONS["object"])
+    return cluster.apply(command).reason.splitlines()
+
+
+def test_audited_failures_are_kept_with_the_command() -> None:
+    held = policy("object.metadata.name != 'one'", {"expression": "false", "message": "a;b"})
+    cluster = cluster_under(held, binding(validationActions=["Audit", "Warn"]))
+    failure = '"policy":"p.example.com","binding":"b.example.com","expressionIndex":'
+    key = "Audit annotation validation.policy.admission.k8s.io/validation_failure: "
+    audited = [line for line in reason(cluster, deployment("one")) if line.startswith("Audit")]
+    assert audited == [
+        f'{key}[{{"message":"failed expression: object.metadata.name != \'one\'",{failure}0,'
+        '"validationActions":["Audit","Warn"]}]',
+        f'{key}[{{"message":"a;b",{failure}1,"validationActions":["Audit","Warn"]}}]',
+    ]
+    # Nobody who denies is asked what to note, and what is allowed has nothing to be noted.
+    assert len([line for line in reason(cluster, deployment("two")) if "Audit" in line]) == 1
+
+
+def test_audit_annotations_have_values_of_each_binding() -> None:
+    notes = [
+        {"key": "replicas", "valueExpression": "' has ' + string(object.spec.replicas)"},
+        {"key": "who", "valueExpression": "params == null ? null : params.data.who"},
+        {"key": "none", "valueExpression": "object.metadata.name == 'two' ? 'two' : ''"},
+    ]
+    held = policy(auditAnnotations=notes, paramKind={"apiVersion": "v1", "kind": "ConfigMap"})
+    names = ("a", "b", "c")
+    bindings = [
+        {**binding(paramRef=param(name)), "metadata": {"name": name}} for name in names
+    ]
+    who = {"a": "ann", "b": "bob", "c": "ann"}
+    given = tuple(config(name, who[name]) for name in names)
+    cluster = cluster_under(held, *bindings, objects=given)
+    assert reason(cluster, deployment("one", 3)) == [
+        "Audit annotation p.example.com/replicas: has 3",
+        "Audit annotation p.example.com/who: ann, bob",
+    ]
+
+
+def param(name: str) -> Manifest:
+    return {"name": name, "namespace": "default", "parameterNotFoundAction": "Deny"}
+
+
+def config(name: str, who: str) -> Manifest:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"who": who}}
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("object.spec.nothing", "resulted in error: no such key: nothing"),
+        ("object.spec.replicas", "resulted in unsupported return type: int. Return type must be"),
+    ],
+)
+def test_audit_annotation_without_value_denies(expression: str, why: str) -> None:
+    note = {"key": "k", "valueExpression": expression}
+    audits = binding(validationActions=["Audit"])
+    cluster = cluster_under(policy(auditAnnotations=[note]), audits)
+    assert why in create(cluster, deployment("one"))
+    cluster = cluster_under(policy(auditAnnotations=[note], failurePolicy="Ignore"), audits)
+    assert create(cluster, deployment("one")) == ""
 
 
 def test_update_is_compared_with_the_older_object() -> None:

@@ -15,12 +15,12 @@ from engine.objects.values.cel_text import ExpressionError
 Manifest = Mapping[str, Any]
 
 _NO_WEBHOOK: Final = "kscope calls no webhook: nothing is refused or changed by it"
-_NO_AUDIT: Final = "a run keeps no audit log: of the actions, Audit has no effect"
 _NO_SERVER: Final = "kscope calls no other API server: nothing is served by it"
 _EXPRESSIONS: Final = (
     ("matchConditions", ("expression",)),
     ("variables", ("expression",)),
     ("validations", ("expression", "messageExpression")),
+    ("auditAnnotations", ("valueExpression",)),
 )
 
 
@@ -31,9 +31,6 @@ def not_done(manifest: Manifest) -> list[str]:
         return [_NO_WEBHOOK]
     if kind == "APIService":
         return [_NO_SERVER]
-    if kind == "ValidatingAdmissionPolicyBinding":
-        is_audited = "Audit" in (spec.get("validationActions") or ())
-        return [f"spec.validationActions: {_NO_AUDIT}"] if is_audited else []
     if kind in ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
         return [*_never_evaluated(spec)]
     return []
@@ -44,8 +41,6 @@ def _never_evaluated(spec: Manifest) -> Iterator[str]:
         if names := lacking(text):
             why = "kscope never evaluates this expression, and takes it as true: it has no"
             yield f"{show_path(path)}: {why} {', '.join(names)}"
-    if spec.get("auditAnnotations"):
-        yield "spec.auditAnnotations: a run keeps no audit log"
 
 
 def _expressions(spec: Manifest) -> Iterator[tuple[Path, str]]:

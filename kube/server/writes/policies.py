@@ -1,0 +1,122 @@
+"""Admission policies of a run, asked about a request that is only tried (`dryRun=All`).
+
+The engine asks them about all that is written, and is not told of what is not. Here the same code is
+given the same policies, with what they look at, read from the database.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from engine.api_server.admission.policy_admission import PolicyAdmission
+from engine.api_server.custom.kinds import CustomKinds
+from engine.api_server.policies.validating import WARNS
+from engine.api_server.store.held_objects import HeldObjects
+from engine.kernel.errors import ApiError as EngineError
+from engine.objects.custom.definition import DEFINITION
+from engine.objects.custom.objects import CustomObject
+from engine.objects.manifest_parts import section
+from engine.objects.objects import ApiObject, Manifest, from_manifest
+from kube.addresses import Target
+from kube.resources import NAMESPACES, SERVED, Resource
+from kube.server.objects.instants import Now, now
+from kube.server.objects.secrets import is_secret
+from kube.server.writes.bodies import problems_of, warn
+from kube.server.writes.engine_line import refusal_of
+from kube.server.writes.heavy import computed
+from kube.server.writes.run_objects import RunObjects
+
+_POLICIES: Final = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+_PARTS: Final = ("status", "resize")
+
+
+async def judged(
+    objects: RunObjects, target: Target, old: Manifest | None, new: Manifest | None
+) -> Manifest | None:
+    """*new* as the run's policies leave it in the place of *old*; None for a deletion.
+
+    What they warn of is added to the answer. Raises ApiError where one does not allow it.
+    """
+    async with now(objects.links, objects.run.pk) as instant:
+        held = await _held(instant, target)
+    if held is None:
+        return new
+    return await computed(objects.request, [old, new], _judged, objects, held, target, old, new)
+
+
+def _judged(
+    objects: RunObjects,
+    held: HeldObjects,
+    target: Target,
+    old: Manifest | None,
+    new: Manifest | None,
+) -> Manifest | None:
+    policies = PolicyAdmission(held, CustomKinds(held), is_trial=True)
+    policies.warnings = []
+    part = target.subresource if target.subresource in _PARTS else ""
+    before, after = (None if one is None else _object(target, one) for one in (old, new))
+    try:
+        if after is not None and part != "resize":
+            after = policies.changed(before, after, part)
+        policies.check(before, after, part)
+    except EngineError as refusal:
+        raise refusal_of(f"{refusal.reason}: {refusal}", target) from None
+    warned = [one for one in policies.warnings if one.startswith(WARNS)]
+    if warned:
+        warn(objects.request, [*problems_of(objects.request), *warned])
+    if after is None or new is None:
+        return None
+    # The values of a Secret are never shown to policies, and stay.
+    return {**{name: new[name] for name in _VALUES if name in new}, **after.raw}
+
+
+_VALUES: Final = ("data", "stringData")
+
+
+def _object(target: Target, manifest: Manifest) -> ApiObject:
+    if target.resource.custom is not None:
+        return CustomObject(manifest)
+    if is_secret(target.resource):
+        manifest = {name: part for name, part in manifest.items() if name not in _VALUES}
+    return from_manifest(manifest)
+
+
+async def _held(instant: Now, target: Target) -> HeldObjects | None:
+    """What policies look at: themselves, the namespace, and what they are given; None for none."""
+    bindings = await _of_kinds(instant, (f"{kind}Binding" for kind in _POLICIES))
+    if not bindings:
+        return None
+    policies = await _of_kinds(instant, _POLICIES)
+    held = [*bindings, *policies, *await _of_kinds(instant, [DEFINITION])]
+    custom = CustomKinds(HeldObjects(held))
+    wanted = dict.fromkeys(
+        (str(kind.get("apiVersion")), str(kind.get("kind")))
+        for kind in (section(one.spec, "paramKind") for one in policies)
+        if kind
+    )
+    for api_version, kind in wanted:
+        definition = custom.definition_of(api_version.rpartition("/")[0], kind)
+        stored = kind if definition is None else definition.stored_kind
+        held += await _of_kinds(instant, [stored])
+    if target.namespace:
+        # One that nobody has written is no object of the run: its name is all that policies see.
+        found = await instant.find(NAMESPACES, "", target.namespace)
+        held += [from_manifest(found.manifest)] if found and "kind" in found.manifest else []
+    return HeldObjects(held)
+
+
+async def _of_kinds(instant: Now, kinds: Iterable[str]) -> list[ApiObject]:
+    found: list[ApiObject] = []
+    for kind in kinds:
+        made = from_manifest if kind in _KINDS else CustomObject
+        async for versions in instant.objects(_resource(kind)):
+            found += [made(version.manifest) for version in versions]
+    return found
+
+
+_KINDS: Final = {one.kind: one for one in reversed(SERVED)}
+
+
+def _resource(kind: str) -> Resource:
+    """How objects that are stored as of *kind* are found; those of a custom kind have no address here."""
+    return _KINDS.get(kind) or replace(_KINDS["ConfigMap"], kind=kind)
