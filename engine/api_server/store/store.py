@@ -105,7 +105,8 @@ class ObjectStore:
         self.guard: Guard | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_listed": None}
+        """Without what is found again by itself."""
+        return {**self.__dict__, "_listed": None, "_pods_by_node": None}
 
     @property
     def loop(self) -> EventLoop:
@@ -120,10 +121,6 @@ class ObjectStore:
     @faults.setter
     def faults(self, faults: ApiFaults) -> None:
         self._faults = self.answers.faults = self.watches.faults = faults
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without what is found again by itself."""
-        return {name: value for name, value in self.__dict__.items() if name != "_pods_by_node"}
 
     # Reading
 

@@ -142,9 +142,7 @@ def test_audit_annotations_have_values_of_each_binding() -> None:
     ]
     held = policy(auditAnnotations=notes, paramKind={"apiVersion": "v1", "kind": "ConfigMap"})
     names = ("a", "b", "c")
-    bindings = [
-        {**binding(paramRef=param(name)), "metadata": {"name": name}} for name in names
-    ]
+    bindings = [{**binding(paramRef=param(name)), "metadata": {"name": name}} for name in names]
     who = {"a": "ann", "b": "bob", "c": "ann"}
     given = tuple(config(name, who[name]) for name in names)
     cluster = cluster_under(held, *bindings, objects=given)

@@ -79,11 +79,7 @@ def undisturbed(monkeypatch: pytest.MonkeyPatch) -> tuple[Run, dict[str, bytes]]
     return run, {key: manifest for key, (_, manifest) in rows_of(run).items()}
 
 
-<<<<<<< HEAD
-def test_rows_of_a_first_state_come_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-=======
 def test_rows_of_first_states_come_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
->>>>>>> 84d1109b (Take the attributes of new entities as they are, and say what a first state costs)
     whole, rows = undisturbed(monkeypatch)
     run, written = made(like=whole), counted(monkeypatch)
     runner.run_drive(run.pk)
