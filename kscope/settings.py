@@ -44,7 +44,7 @@
 | KSCOPE_QUOTA_RUNS | 200 | runs an account may keep, with deleted ones that its forks read |
 | KSCOPE_QUOTA_PLAYING | 10 | runs of an account that may play at once |
 | KSCOPE_ENGINE_PROCESSES | one more than cores, 3 to 8 | processes that answer pages' questions about engines |
-| KSCOPE_ENGINE_MEMORY | 4096 | MiB that one of these may use; at rest it is replaced above a quarter |
+| KSCOPE_ENGINE_MEMORY | 4096 | MiB that one of these may use, of a large run as much as that; at rest it is replaced above a quarter |
 | KSCOPE_CLIENT_CLOCK | 600 | seconds for which a run plays on after a client of its Kubernetes API has used it, though nothing is due |
 | KSCOPE_DRIVER_MEMORY | 3072 | MiB above which a process that drives runs takes no more, and gives some away |
 | KSCOPE_WEB_PLACES | 8 | requests that a web process serves at once; others take turns |
