@@ -14,6 +14,7 @@ from engine.api_server.policies.evaluating import PolicyError
 from engine.api_server.policies.writes import Write
 from engine.api_server.store.held_objects import Objects
 from engine.kernel.errors import Denied
+from engine.objects.cel.authorizing import AUTHORIZER
 from engine.objects.custom.definition import kind_in_group
 from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject, Manifest
@@ -85,6 +86,7 @@ class BoundPolicies:
             "request": write.request(),
             "params": parameters,
             "namespaceObject": self._namespace_object(write),
+            "authorizer": AUTHORIZER,
         }
 
     def _namespace_object(self, write: Write) -> Manifest | None:

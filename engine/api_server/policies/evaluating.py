@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from engine.api_server.validation.policies.expressions import is_left_out
 from engine.objects.cel.programs import (
     MOST_STEPS_OF_CALL,
     MOST_STEPS_OF_OBJECT,
@@ -81,7 +80,7 @@ class Evaluation:
 
         Upstream: validator.go, Validate().
         """
-        if is_left_out(_program(text)):
+        if _program(text).lacking:
             return ""
         value = self.value(text)
         if value is not None and not isinstance(value, str):
@@ -95,7 +94,7 @@ class Evaluation:
     def value(self, text: str) -> Any:
         """The value of an expression; one that is never evaluated is true. Raises PolicyError."""
         program = _program(text)
-        if is_left_out(program):
+        if program.lacking:
             # Whoever stored the policy was told so.
             return True
         return self._evaluated(program)

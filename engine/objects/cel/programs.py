@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from engine.objects.cel.authorizing import METHODS
 from engine.objects.cel.errors import worded
 from engine.objects.cel.functions import FUNCTIONS
 from engine.objects.cel.lists import LIST_FUNCTIONS
@@ -189,7 +190,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
     # An error inside a function reaches the caller, which knows the object.
     logging.getLogger("cel").setLevel(logging.CRITICAL)
     found = {name: one for library in _LIBRARIES for name, one in EXTENSIONS[library].items()}
-    return {**found, **FUNCTIONS, **LIST_FUNCTIONS, OPTIONAL: optional_field}
+    return {**found, **FUNCTIONS, **LIST_FUNCTIONS, **METHODS, OPTIONAL: optional_field}
 
 
 @lru_cache(maxsize=1)

@@ -177,6 +177,42 @@ def test_audit_annotation_without_value_denies(expression: str, why: str) -> Non
     assert create(cluster, deployment("one")) == ""
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "authorizer.group('apps').resource('deployments').check('delete').allowed()",
+        "authorizer.group('').resource('pods').subresource('exec').namespace('a').name('b')"
+        ".fieldSelector('x=y').labelSelector('z').check('create').allowed()",
+        "authorizer.path('/healthz').check('get').allowed()",
+        "authorizer.serviceAccount('default', 'x').requestResource.check('get').reason() == ''",
+        "authorizer.requestResource.check('get').error() == ''",
+        "!authorizer.requestResource.check('get').errored()",
+        # Fields and variables of comprehensions may be called as its functions are.
+        "['a'].filter(name, name == 'a').size() == 1 && object.metadata.name == 'one'",
+    ],
+)
+def test_nobody_in_a_run_is_held_to_roles(expression: str) -> None:
+    cluster = cluster_under(policy(expression), binding())
+    assert create(cluster, deployment("one")) == ""
+    cluster = cluster_under(policy(f"!({expression})"), binding())
+    assert "denied request: failed expression" in create(cluster, deployment("one"))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "authorizer.check('get').allowed()",
+        "authorizer.resource('pods').check('get').allowed()",
+        "authorizer.requestResource.allowed()",
+        "object.check('get').allowed()",
+        "authorizer.path(1).check('get').allowed()",
+    ],
+)
+def test_an_authorizer_is_asked_in_its_order(expression: str) -> None:
+    cluster = cluster_under(policy(expression), binding())
+    assert "no such overload" in create(cluster, deployment("one"))
+
+
 def test_update_is_compared_with_the_older_object() -> None:
     rule = "oldObject == null || object.spec.replicas >= oldObject.spec.replicas"
     cluster = cluster_under(policy(rule), binding())

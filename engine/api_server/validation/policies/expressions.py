@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.objects.cel.programs import CelError, Program, compiled, place_of, placed
+from engine.objects.cel.programs import CelError, compiled, place_of, placed
 
 # What an expression is given of the write that it looks at.
 ABOUT: Final = ("object", "oldObject", "request")
@@ -22,22 +22,19 @@ def expression_fault(text: str, variables: frozenset[str]) -> str | None:
         program = compiled(text)
     except CelError as error:
         return f"compilation failed: {error}"
-    name = None if is_left_out(program) else program.unknown_name(variables)
+    name = program.unknown_name(variables)
     if name is None:
         return None
     why = f"undeclared reference to '{name}' (in container '')"
     return f"compilation failed: {placed(text, place_of(text, name), why)}"
 
 
-def is_left_out(program: Program) -> bool:
-    """Whether the expression is taken and never evaluated: it has what a run has not."""
-    return bool(program.lacking) or AUTHORIZER in program.variables
-
-
 def lacking(text: str) -> list[str]:
-    """What an expression that compiles has and a run has not, by name."""
+    """The functions that an expression which compiles has and a run has not, by name.
+
+    It is taken and never evaluated.
+    """
     try:
-        program = compiled(text)
+        return compiled(text).lacking
     except CelError:
         return []
-    return program.lacking or ([AUTHORIZER] if is_left_out(program) else [])
