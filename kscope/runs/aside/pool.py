@@ -82,8 +82,6 @@ class Pool:
         self._idle: list[EngineProcess] = []  # the one used last comes last
         self._waiting: FairQueue[Job] = FairQueue(WAITING, WAITING_EACH)
         self._computing: list[Job] = []
-        # Of large runs one at a time has an engine here: their keys in the queue.
-        self._large: set[Key] = set()
         self._heads = Heads()
 
     async def ask(self, question: Question, asker: str, on_part: OnPart = ignored) -> bytes:
@@ -135,8 +133,6 @@ class Pool:
             raise refusal from None
         if dropped:
             self._refuse(dropped, _TOO_MANY, 503)
-        if question.is_large:
-            self._large.add(job.key)
         patience = question.patience or WAIT_SECONDS
         job.patience = loop.call_later(patience, self._lose_patience, job)
         return job
@@ -206,7 +202,9 @@ class Pool:
         A question about a large run waits for another one.
         """
         asker = key[0]
-        if key in self._large and any(job.question.is_large for job in self._computing):
+        if any(job.question.is_large for job in self._computing) and self._waiting.find(
+            lambda job: job.question.is_large and job.key == key
+        ):
             return True
         own = sum(job.asker == asker and not job.is_abandoned for job in self._computing)
         return own >= max(1, self.size - 1)
