@@ -5,6 +5,7 @@ Upstream: pkg/api/v1/pod/util.go, pkg/controller/controller_utils.go.
 
 from typing import Any
 
+from engine.api_server.admission.defaults import with_defaults
 from engine.controllers.shared.manifests import part
 from engine.controllers.shared.owners import controller_ref
 from engine.kernel.units import SECOND, nanoseconds_of
@@ -86,6 +87,13 @@ def plain_template(template: Manifest, *, without_label: str = "") -> Manifest:
     if spec.get("serviceAccount") == spec.get("serviceAccountName"):
         spec.pop("serviceAccount", None)
     return {"metadata": {k: v for k, v in kept.items() if v}, "spec": spec}
+
+
+def filled_template(template: Manifest, *, without_label: str = "") -> Manifest:
+    """The same with all that an API server fills in: a client may have written back what it was shown."""
+    workload: Manifest = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {}}
+    shown = with_defaults({**workload, "spec": {"template": template}})
+    return plain_template(part(shown, "spec", "template"), without_label=without_label)
 
 
 def _plain_container(container: Manifest) -> Manifest:

@@ -9,7 +9,7 @@ from engine.api_server.store.store import ObjectStore
 from engine.controllers.shared.listers import WorkloadListers
 from engine.controllers.shared.manifests import part
 from engine.controllers.shared.owners import controller_ref, is_controlled_by
-from engine.controllers.shared.pods import plain_template
+from engine.controllers.shared.pods import filled_template, plain_template
 from engine.objects.naming import revision_hash, template_hash
 from engine.objects.objects import ApiObject, Manifest, from_manifest
 
@@ -43,6 +43,9 @@ class Revisions:
         template: Manifest = part(owner.spec, "template")
         wanted = plain_template(template)
         equal = [each for each in known if plain_template(_template_of(each)) == wanted]
+        if known and not equal:
+            wanted = filled_template(template)
+            equal = [each for each in known if filled_template(_template_of(each)) == wanted]
         number = 1 + (_number(known[-1]) if known else 0)
         if not equal:
             return self._make(owner, template, number)

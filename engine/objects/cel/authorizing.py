@@ -8,8 +8,6 @@ Upstream: apiserver/pkg/cel/library/authz.go.
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
-from engine.objects.objects import Manifest
-
 # What a value is is said under a name that no field of a manifest has.
 _IS: Final = "\0is"
 _AUTHORIZER: Final = "authorizer"
@@ -29,7 +27,7 @@ def _method(of: tuple[str, ...], given: int, answer: Any) -> Callable[..., Any]:
     """A function of values that are one of *of*, with so many texts."""
 
     def called(one: Any, *texts: Any) -> Any:
-        is_one = isinstance(one, dict) and cast("Manifest", one).get(_IS) in of
+        is_one = isinstance(one, dict) and cast("dict[str, Any]", one).get(_IS) in of
         if not is_one or len(texts) != given or not all(isinstance(each, str) for each in texts):
             raise TypeError("no such overload")
         return answer

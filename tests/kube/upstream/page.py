@@ -21,7 +21,8 @@ What came of the conformance specs of Kubernetes {version} when its own `e2e.tes
 runs of kscope: one run for each spec, with three nodes that are ready, at 1×.
 With `$KSCOPE_E2E_TEST`, the path of that binary, `python -m tests.kube.upstream` tries them again
 and writes this page. Nothing of the suite was changed, no spec of the four sigs was left out, and
-no precondition was switched off.
+no precondition was switched off. In the run of the spec that waits for a token to expire, a CronJob
+writes meanwhile (`tests/kube/upstream/busy.yaml`), as components of a cluster do.
 
 "{scripted}": the scenario says what programs in its containers do
 ([what containers do](scenario-format.md#what-containers-do),

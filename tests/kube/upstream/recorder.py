@@ -18,6 +18,7 @@ import yaml
 
 from kube.clusters import Cluster
 from tests.kube.transcripts.exchanges import text_of
+from tests.kube.upstream.golden.steps import SOCKET
 from tests.kubectl.recorder import KEPT, ROOT, Note, Recorder, recording
 
 # The spec begins at this second of its run, when nodes are ready and furniture is there.
@@ -34,14 +35,20 @@ class SpecRecorder(Recorder):
         self._at = 0.0
 
     def pass_on(self, handler: BaseHTTPRequestHandler) -> None:
-        """As for any client; what is said on a WebSocket is passed on, and not written."""
+        """As for any client; of a WebSocket it is written that there was one, which may write."""
         if handler.headers.get("Upgrade", "").lower() != "websocket":
             super().pass_on(handler)
             return
         host, _, port = self.host.partition(":")
         with socket.create_connection((host, int(port))) as upstream:
             lines = [f"{name}: {value}" for name, value in handler.headers.items()]
-            upstream.sendall("\r\n".join([handler.requestline, *lines, "", ""]).encode())
+            with self.lock:
+                # It is answered once what a command does is done.
+                upstream.sendall("\r\n".join([handler.requestline, *lines, "", ""]).encode())
+                handler.connection.sendall(upstream.recv(65536))
+                self._at = self.cluster.now
+                asked = {"method": SOCKET, "path": ROOT.sub("", handler.path)}
+                self.write(**asked, headers={}, body="", status=101, answer=None)
             back = threading.Thread(target=_pump, args=(upstream, handler.connection), daemon=True)
             back.start()
             _pump(handler.connection, upstream)

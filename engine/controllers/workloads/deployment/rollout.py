@@ -7,7 +7,7 @@ from typing import Final
 
 from engine.controllers.shared.controller import generation_of, replicas_of, status_number
 from engine.controllers.shared.manifests import part
-from engine.controllers.shared.pods import count_of, plain_template, time_of
+from engine.controllers.shared.pods import count_of, filled_template, plain_template, time_of
 from engine.objects.objects import ApiObject, Manifest
 
 AUTHOR: Final = "deployment-controller"
@@ -116,11 +116,11 @@ def _age(obj: ApiObject) -> tuple[int, str]:
 
 def find_new(deployment: ApiObject, replica_sets: list[ApiObject]) -> ApiObject | None:
     """The oldest ReplicaSet whose template is the Deployment's. Upstream: FindNewReplicaSet()."""
-    wanted = plain_template(part(deployment.spec, "template"), without_label=HASH_LABEL)
-    for each in oldest_first(replica_sets):
-        template = part(each.spec, "template")
-        if plain_template(template, without_label=HASH_LABEL) == wanted:
-            return each
+    for form in (plain_template, filled_template):
+        wanted = form(part(deployment.spec, "template"), without_label=HASH_LABEL)
+        for each in oldest_first(replica_sets):
+            if form(part(each.spec, "template"), without_label=HASH_LABEL) == wanted:
+                return each
     return None
 
 

@@ -1,7 +1,10 @@
 """ReplicaSets, StatefulSets, DaemonSets and Jobs."""
 
+from copy import deepcopy
+
 import pytest
 
+from engine.api_server.admission.defaults import with_defaults
 from tests.engine.controllers.workloads.builders import World, make, make_node, make_pod, template
 
 NODES = (make_node("n1"), make_node("n2"))
@@ -311,3 +314,28 @@ def test_a_job_past_its_deadline_fails() -> None:
     assert world.names() == []
     (condition,) = world.get("Job").status["conditions"]
     assert condition["reason"] == "DeadlineExceeded"
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet", "Deployment"])
+def test_a_template_written_back_is_the_old_one(kind: str) -> None:
+    # test/e2e/apps/statefulset.go, rollbackTest(): a client puts what it was shown, with defaults.
+    made = make(kind, replicas=2) if kind != "DaemonSet" else make(kind)
+    probe = {"httpGet": {"path": "/", "port": 80}}
+    first = made["spec"]["template"]["spec"]["containers"][0]
+    first["readinessProbe"] = probe
+    world = World(make_node("n1"), make_node("n2"), made, profile="v1.36")
+    world.run(60)
+    id = f"{kind.lower()}/default/web"
+
+    def put(image: str) -> None:
+        shown = deepcopy(with_defaults(world.get(kind).raw)["spec"]["template"])
+        shown["spec"]["containers"][0]["image"] = image
+        world.patch(id, spec={"template": shown})
+        world.run(200)
+
+    old = first["image"]
+    put("other:2")
+    put(old)
+    kept = "ReplicaSet" if kind == "Deployment" else "ControllerRevision"
+    assert len(world.store.objects(kept)) == 2
+    assert [pod.spec["containers"][0]["image"] for pod in world.pods()] == [old, old]

@@ -20,7 +20,8 @@ import orjson
 
 from tests.kube.server.client import Kube
 from tests.kube.upstream.golden.matching import Differs, Names, match, substituted
-from tests.kube.upstream.golden.steps import ACCEPTS, JSON, Step, shortened
+from tests.kube.upstream.golden.steps import ACCEPTS, JSON, SOCKET, Step, shortened
+from tests.waiting import HANG_SECONDS
 
 Move = Callable[[float], Awaitable[None]]
 # Time is moved on by so many seconds, one after the other, until an answer is what was recorded.
@@ -29,6 +30,7 @@ _PAUSES = (0.1, 0.2, 0.3, 0.5, 1, 1, 2, 3, 5, 10, 10)
 _SOON_SECONDS = 0.4
 # So long a line may be on its way.
 _LINE_SECONDS = 1.5
+_PROTOCOL = "v5.channel.k8s.io"
 # Fields belong to it.
 AGENT = "e2e.test"
 
@@ -84,6 +86,9 @@ class Player:
 
     async def _ask(self, step: Step, stack: AsyncExitStack) -> None:
         path = substituted(step.path, self._names)
+        if step.method == SOCKET:
+            await self._command(path)
+            return
         headers = {"content-type": JSON, "accept": ACCEPTS, "user-agent": AGENT}
         headers |= {name.lower(): value for name, value in step.headers.items()}
         if step.stream:
@@ -99,6 +104,16 @@ class Player:
         self._names = (
             match(step.answer, found, self._names) if step.answer is not None else self._names
         )
+
+    async def _command(self, path: str) -> None:
+        """Run a command in a container, whatever it answers."""
+        async with self._kube.socket(path, _PROTOCOL) as socket:
+            if socket.first["type"] != "websocket.accept":
+                raise Differs("socket", "accepted", socket.first)
+            while (await socket.communicator.receive_output(int(HANG_SECONDS)))[
+                "type"
+            ] != "websocket.close":
+                pass
 
     async def _line(self, step: Step) -> None:
         """Find the line among those that have come; what else comes may be meant by a later step."""

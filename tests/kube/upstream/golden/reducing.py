@@ -61,11 +61,20 @@ def _read(entries: Sequence[Entry]) -> Iterator[Entry]:
         if one.get("is_end") or (one.get("of_stream") and not text):
             continue
         one["answer"] = shortened(one.get("method", ""), one.get("path", ""), _document(text))
+        if _is_bookmark(one["answer"]):
+            continue
         if (content := content_of(one.get("body", ""))).startswith(MAGIC):
             # Names are put into what can be read only.
             one["body"] = json.dumps(decoded(content))
             one["headers"] = {**one["headers"], "Content-Type": JSON}
         yield one
+
+
+def _is_bookmark(answer: Any) -> bool:
+    """Whether a line tells nothing but a version: it comes by the clock of the wall."""
+    if not isinstance(answer, dict) or answer.get("type") != "BOOKMARK":
+        return False
+    return _INITIAL_END not in (answer["object"]["metadata"].get("annotations") or {})
 
 
 def _set_seconds(read: Sequence[Entry], began: str) -> None:

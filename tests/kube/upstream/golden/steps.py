@@ -13,6 +13,8 @@ from typing import Any
 ARCHIVE = Path(__file__).with_name("golden.tar.xz")
 ACCEPTS = "application/json, */*"
 JSON = "application/json"
+# In the place of a method: a command in a container, over a WebSocket. Its answer is not kept.
+SOCKET = "SOCKET"
 # In the names of what upstream's own API does not have.
 _SUBRESOURCE = re.compile(r"/(?:status|scale|approval|resize|finalize|eviction|binding)$")
 _OTHER_GROUP = re.compile(r"^/apis/(?!\w+/|[\w.]+\.k8s\.io/)|^(?!io\.k8s\.)")
