@@ -9,7 +9,7 @@ from django.utils import translation
 from engine.kernel.sentences import Sentence, say
 from engine.kernel.stored_sentences import stored
 from kscope.runs.aside import Question
-from kscope.runs.aside.child import _json
+from kscope.runs.aside.child import answer_text
 from kscope.runs.languages import reader
 from kscope.runs.languages.kept import sentence_kept, sentence_read
 from kscope.runs.languages.renderers import SaidRenderer
@@ -37,7 +37,7 @@ def test_english_readers_get_answers_as_they_are() -> None:
 
 @pytest.mark.usefixtures("in_chinese")
 def test_an_engine_process_answers_in_the_language() -> None:
-    assert orjson.loads(_json({"causes": [fits()]})) == {"causes": ["现在它适合 n1。"]}
+    assert orjson.loads(answer_text({"causes": [fits()]})) == {"causes": ["现在它适合 n1。"]}
 
 
 @pytest.mark.usefixtures("in_chinese")
