@@ -97,6 +97,7 @@ class Cluster:
         outside = Outside.of(scenario.outside)
         self._budget = BudgetLimit(self.loop, self.recorder, self.store)
         workload_rules = version.workloads
+        self.scripts = read_scripts(list(scenario.containers), ("containers",), ignored)
         self.admission = Admission(
             self.store,
             default_tolerations=True,
@@ -105,6 +106,7 @@ class Cluster:
             rules=version.admission,
             resources=self._resource_rules,
             outside=outside,
+            scripts=self.scripts,
         )
         self.store.guard = self.admission.policies
         run: dict[str, Any] = {"name": scenario.name, "profile": profile, "seed": seed}
@@ -127,7 +129,6 @@ class Cluster:
             self.loop.call_at(step.at, self._take_step, step)
         # Initial nodes are not tainted as new; only later nodes are.
         self.admission.open()
-        self.scripts = read_scripts(list(scenario.containers), ("containers",), ignored)
         self.volumes = VolumeActors(
             loop=self.loop,
             store=self.store,

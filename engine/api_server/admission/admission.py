@@ -7,6 +7,7 @@ plugin/pkg/admission/nodetaint, pkg/apis/core/v1/defaults.go. LimitRanges are in
 ResourceQuotas in `quota`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from engine.api_server.admission import pod_resize
@@ -44,6 +45,7 @@ from engine.objects.outside import Outside
 from engine.objects.phases import ATTRIBUTES_CLASS, protected
 from engine.objects.pods.conditions import scheduling_gated, with_condition
 from engine.objects.pods.pod_resources import NEWEST, ResourceRules
+from engine.objects.scripts.script import Script
 
 # The two classes that every cluster has. Upstream: pkg/apis/scheduling/types.go.
 SYSTEM_PRIORITIES = {
@@ -72,7 +74,8 @@ class Admission:
     arrives with the taint that it is not ready. Until `open` is called, nodes get no taint, and
     objects may be in a namespace that is being deleted, and beyond its limits and quotas: what a
     cluster holds at first came there before. *rules* are those of its version, *resources* those by
-    which it counts requests, *outside* what the files say of ServiceAccounts.
+    which it counts requests, *outside* what the files say of ServiceAccounts, *scripts* what servers
+    of webhooks in containers answer.
     """
 
     __slots__ = (
@@ -82,6 +85,7 @@ class Admission:
         "_limits",
         "_quotas",
         "_resources",
+        "_scripts",
         "_store",
         "_is_open",
         "_taints_new_nodes",
@@ -100,10 +104,12 @@ class Admission:
         rules: AdmissionRules,
         resources: ResourceRules | None = None,
         outside: Outside | None = None,
+        scripts: Sequence[Script] = (),
     ) -> None:
         self._store = store
+        self._scripts = scripts
         self.custom = CustomKinds(store)
-        self.policies = PolicyAdmission(store, self.custom)
+        self.policies = PolicyAdmission(store, self.custom, scripts=scripts)
         self._outside = outside or Outside()
         self._resources = resources or NEWEST
         self.rules = rules
@@ -128,6 +134,7 @@ class Admission:
             rules=self.rules,
             resources=self._resources,
             outside=self._outside,
+            scripts=self._scripts,
         )
         other._is_open = self._is_open
         return other

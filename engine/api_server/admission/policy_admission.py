@@ -1,7 +1,13 @@
-"""Admission policies, asked about objects: what they change, refuse and say (ADR 0062)."""
+"""Admission policies and webhooks, asked about objects: what they change, refuse and say.
+
+ADR 0062 and ADR 0066.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 from engine.api_server.admission.defaults import with_defaults
-from engine.api_server.custom.kinds import CustomKinds
+from engine.api_server.custom.kinds import CustomKinds, stored_form
 from engine.api_server.policies.mutating import MutatingPolicies
 from engine.api_server.policies.users import JUDGED_ELSEWHERE
 from engine.api_server.policies.validating import ValidatingPolicies
@@ -9,30 +15,56 @@ from engine.api_server.policies.writes import Write
 from engine.api_server.store.held_objects import Objects
 from engine.api_server.validation.manifests import check_stored
 from engine.api_server.validation.report import Report, aggregate
+from engine.api_server.webhooks.mutating import MutatingWebhooks
+from engine.api_server.webhooks.servers import Servers
+from engine.api_server.webhooks.validating import ValidatingWebhooks
 from engine.kernel.errors import Invalid
 from engine.objects.custom.objects import CustomObject
-from engine.objects.objects import ApiObject, from_manifest, group_resource
+from engine.objects.objects import ApiObject, Manifest, from_manifest, group_resource
+from engine.objects.scripts.script import Script
 
 
 class PolicyAdmission:
-    """Asks the policies among *store*; a request with *is_trial* is only tried."""
+    """Asks the policies and webhooks among *store*; a request with *is_trial* is only tried.
 
-    __slots__ = ("_is_trial", "_mutating", "_validating", "custom", "warnings")
+    The entries *scripts* of the scenario say what servers of webhooks answer.
+    """
 
-    def __init__(self, store: Objects, custom: CustomKinds, *, is_trial: bool = False) -> None:
+    __slots__ = (
+        "_hooks_validating",
+        "_hooks_mutating",
+        "_is_trial",
+        "_mutating",
+        "_validating",
+        "custom",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        store: Objects,
+        custom: CustomKinds,
+        *,
+        scripts: Sequence[Script] = (),
+        is_trial: bool = False,
+    ) -> None:
         self.custom = custom
         self._mutating = MutatingPolicies(store, custom)
         self._validating = ValidatingPolicies(store, custom)
+        servers = Servers(store, scripts)
+        self._hooks_mutating = MutatingWebhooks(servers, custom)
+        self._hooks_validating = ValidatingWebhooks(servers, custom)
         self._is_trial = is_trial
-        # What policies say to the author of what is written now; None: nobody listens.
+        # What they say to the author of what is written now; None: nobody listens.
         self.warnings: list[str] | None = None
 
     def guarded(self, old: ApiObject, new: ApiObject | None, by: str) -> ApiObject | None:
-        """*new* as policies let component *by* write it in the place of *old*; None for a deletion.
+        """*new* as component *by* may write it in the place of *old*; None for a deletion.
 
         Raises Denied, and Invalid, as changed() and check() do.
         """
-        if by in JUDGED_ELSEWHERE or not (self._mutating.are_there or self._validating.are_there):
+        asked = (self._mutating, self._validating, self._hooks_mutating, self._hooks_validating)
+        if by in JUDGED_ELSEWHERE or not any(one.are_there for one in asked):
             return new
         if new is None:
             self.check(old, None, by=by)
@@ -45,14 +77,16 @@ class PolicyAdmission:
     def changed(
         self, old: ApiObject | None, new: ApiObject, subresource: str = "", *, by: str = ""
     ) -> ApiObject:
-        """*new* as the admission policies change it that is to take the place of *old*, if any.
+        """*new* as policies and webhooks change it that is to take the place of *old*, if any.
 
-        Raises Denied where a policy fails, and Invalid where what it makes is no such object.
+        Raises Denied where one denies it or fails, and Invalid where what it makes is no such object.
         """
-        if not self._mutating.are_there:
+        if not (self._mutating.are_there or self._hooks_mutating.are_there):
             return new
         write = self._write_of(old, new, subresource, by)
-        made = self._mutating.changed(write)
+        made = self._mutating.changed(write) if self._mutating.are_there else write.manifest
+        if self._hooks_mutating.are_there:
+            made = self._called(replace(write, new=made)).manifest
         if made is write.new:
             return new
         report = Report()
@@ -70,15 +104,39 @@ class PolicyAdmission:
         *,
         by: str = "",
     ) -> None:
-        """Raises Denied where an admission policy does not allow *new* in the place of *old*.
+        """Raises Denied where a policy or a webhook does not allow *new* in the place of *old*.
 
-        Without *old* it is created, without *new* deleted. What policies only warn of is added to
+        Without *old* it is created, without *new* deleted. What they only warn of is added to
         `warnings`.
         """
-        if self._validating.are_there:
-            told = [*self._validating.check(self._write_of(old, new, subresource, by))]
-            if self.warnings is not None:
-                self.warnings += told
+        is_deleted = new is None and self._hooks_mutating.are_there
+        asked = (self._validating, self._hooks_validating)
+        if not (is_deleted or any(one.are_there for one in asked)):
+            return
+        write = self._write_of(old, new, subresource, by)
+        if is_deleted:
+            # A deletion has no change of its own before.
+            self._called(write)
+        told = [*self._validating.check(write)] if self._validating.are_there else []
+        if self._hooks_validating.are_there:
+            self._hooks_validating.check(write, told)
+        self._tell(told)
+
+    def _called(self, write: Write) -> Write:
+        """*write* as mutating webhooks leave it."""
+        told: list[str] = []
+        made = self._hooks_mutating.changed(write, self._filled, told)
+        self._tell(told)
+        return made
+
+    def _filled(self, manifest: Manifest) -> Manifest:
+        """An object that a webhook has changed, with its defaults; of a custom kind pruned, too."""
+        custom = self.custom.of(manifest)
+        return with_defaults(manifest) if custom is None else stored_form(custom, manifest)
+
+    def _tell(self, told: Sequence[str]) -> None:
+        if self.warnings is not None:
+            self.warnings += told
 
     def _write_of(
         self, old: ApiObject | None, new: ApiObject | None, subresource: str, by: str

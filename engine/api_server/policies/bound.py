@@ -11,23 +11,16 @@ from typing import Any, ClassVar, Final
 
 from engine.api_server.custom.kinds import CustomKinds
 from engine.api_server.policies.evaluating import PolicyError
+from engine.api_server.policies.given import labels_of_namespace, variables_of
 from engine.api_server.policies.writes import Write
 from engine.api_server.store.held_objects import Objects
 from engine.kernel.errors import Denied
-from engine.objects.cel.authorizing import AUTHORIZER
 from engine.objects.custom.definition import kind_in_group
 from engine.objects.manifest_parts import section
 from engine.objects.objects import ApiObject, Manifest
 from engine.objects.selectors import LabelSelector
 
 DENY: Final = "Deny"
-_NAME_LABEL: Final = "kubernetes.io/metadata.name"
-# What of a Namespace expressions see. Upstream: plugin/cel/condition.go, CreateNamespaceObject().
-_METADATA: Final = (
-    *("name", "generateName", "namespace", "labels", "annotations", "uid", "creationTimestamp"),
-    *("deletionGracePeriodSeconds", "deletionTimestamp", "generation", "resourceVersion"),
-    *("finalizers",),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +43,7 @@ class BoundPolicies:
         """The policies with the bindings by which they are about the write, in order of their names."""
         if write.is_exempt:
             return
-        labels = self._labels_of(write.namespace)
+        labels = labels_of_namespace(self.store, write.namespace)
         bindings = sorted(self.store.objects(f"{self.KIND}Binding"), key=lambda one: one.name)
         for policy in sorted(self.store.objects(self.KIND), key=lambda one: one.name):
             if not write.is_matched(section(policy.spec, "matchConstraints"), labels):
@@ -70,39 +63,15 @@ class BoundPolicies:
         reason: str = "Invalid",
     ) -> Denied:
         """Upstream: Dispatch() and PolicyError.Error() of policies; admission.NewForbidden()."""
-        group = write.api_version.rpartition("/")[0]
-        resource = f"{write.resource}.{group}" if group else write.resource
         return Denied(
-            f"{resource} \"{write.name}\" is forbidden: {self.CALLED} '{policy.name}' "
+            f"{write.group_resource} \"{write.name}\" is forbidden: {self.CALLED} '{policy.name}' "
             f"with binding '{binding.name}' denied request: {why}",
             reason,
         )
 
     def variables(self, write: Write, parameters: Manifest | None) -> dict[str, Any]:
         """What expressions are given."""
-        return {
-            "object": write.new,
-            "oldObject": write.old,
-            "request": write.request(),
-            "params": parameters,
-            "namespaceObject": self._namespace_object(write),
-            "authorizer": AUTHORIZER,
-        }
-
-    def _namespace_object(self, write: Write) -> Manifest | None:
-        if not write.namespace or write.is_of_namespace:
-            return None
-        found = self.store.find("Namespace", write.namespace)
-        if found is None:
-            labels = {_NAME_LABEL: write.namespace}
-            return {"metadata": {"name": write.namespace, "labels": labels}}
-        metadata = {name: found.metadata[name] for name in _METADATA if name in found.metadata}
-        parts = {name: found.raw[name] for name in ("spec", "status") if name in found.raw}
-        return {"metadata": metadata, **parts}
-
-    def _labels_of(self, namespace: str) -> Mapping[str, str]:
-        found = self.store.find("Namespace", namespace) if namespace else None
-        return {_NAME_LABEL: namespace, **(found.labels if found is not None else {})}
+        return variables_of(self.store, write, parameters)
 
     # Parameters
 

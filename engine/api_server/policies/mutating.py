@@ -5,26 +5,16 @@ Upstream: apiserver/pkg/admission/plugin/policy/mutating/{dispatcher.go,patch/sm
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, cast
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from engine.api_server.policies.bound import BoundPolicies
 from engine.api_server.policies.evaluating import Evaluation, PolicyError
+from engine.api_server.policies.mutations import mutated
 from engine.api_server.policies.writes import Write
-from engine.objects.cel.object_literals import with_plain_objects
-from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject, Manifest
-from engine.objects.openapi.definitions import Definitions, Schema, definitions
-from engine.objects.openapi.merging import AtomicPart, merged
-from engine.objects.openapi.names import definition_of
-from engine.objects.values.cel_text import ExpressionError
-from engine.objects.values.json_patch import PatchError, ValueDiffers, json_patched
 
-_APPLY: Final = "applyConfiguration"
-# By the type of a patch, the part of a mutation that has its expression.
-_PARTS: Final = {"ApplyConfiguration": _APPLY, "JSONPatch": "jsonPatch"}
 _AGAIN: Final = "IfNeeded"
-_OF_METADATA: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,57 +47,10 @@ class MutatingPolicies(BoundPolicies):
 
     def _applied(self, policy: ApiObject, binding: ApiObject, write: Write) -> Write:
         for parameters in [*self.parameters(policy, binding, write)]:
-            evaluation = Evaluation(policy.spec, self.variables(write, parameters))
-            if not evaluation.is_wanted():
-                continue
-            for mutation in items(policy.spec, "mutations"):
-                part = _PARTS.get(str(mutation.get("patchType")), "")
-                text = str(section(mutation, part).get("expression") or "").strip()
-                made = self._made(policy, write, parameters, text)
-                # One that is never evaluated changes nothing; its author was told so.
-                if made is not True:
-                    with_made = self._configured if part == _APPLY else _patched
-                    write = with_made(write, made)
+
+            def given(now: Write, parameters: Manifest | None = parameters) -> Manifest:
+                return self.variables(now, parameters)
+
+            if Evaluation(policy.spec, given(write)).is_wanted():
+                write = mutated(policy.spec, write, given, self.custom)
         return write
-
-    def _made(self, policy: ApiObject, write: Write, parameters: Manifest | None, text: str) -> Any:
-        """What an expression makes of the object as the mutations before it have left it."""
-        evaluation = Evaluation(policy.spec, self.variables(write, parameters))
-        try:
-            return evaluation.value(with_plain_objects(text))
-        except ExpressionError as error:
-            raise PolicyError(str(error)) from None
-
-    def _configured(self, write: Write, made: Any) -> Write:
-        """Upstream: patch/smd.go, ApplyStructuredMergeDiff()."""
-        if not isinstance(made, dict):
-            raise PolicyError("unsupported return type from ApplyConfiguration expression")
-        schema, known = self._schema_of(write)
-        try:
-            new = merged(write.manifest, cast("Manifest", made), schema, known)
-        except AtomicPart as part:
-            why = f"may not mutate atomic arrays, maps or structs: {part}"
-            raise PolicyError(f"error applying patch: invalid ApplyConfiguration: {why}") from None
-        return replace(write, new=new)
-
-    def _schema_of(self, write: Write) -> tuple[Schema, Definitions]:
-        known = definitions()
-        custom = self.custom.of(write.manifest)
-        if custom is None:
-            kind = str(write.manifest.get("kind"))
-            return known.get(definition_of(write.api_version, kind), {}), known
-        schema = dict(custom.stored.schema)
-        metadata = {"metadata": {"$ref": f"#/$defs/{_OF_METADATA}"}}
-        return {**schema, "properties": {**(schema.get("properties") or {}), **metadata}}, known
-
-
-def _patched(write: Write, made: Any) -> Write:
-    """Upstream: patch/json_patch.go: where a value is not what the patch says, nothing is changed."""
-    if not isinstance(made, list):
-        raise PolicyError("type mismatch: JSONPatchType.expression should evaluate to array")
-    try:
-        return replace(write, new=json_patched(write.manifest, made))
-    except ValueDiffers:
-        return write
-    except PatchError as error:
-        raise PolicyError(f"JSON Patch: {error}") from None

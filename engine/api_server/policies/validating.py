@@ -12,16 +12,13 @@ from typing import ClassVar, Final, NamedTuple
 
 from engine.api_server.policies.bound import DENY, BoundPolicies
 from engine.api_server.policies.evaluating import Evaluation, PolicyError
+from engine.api_server.policies.told import VALIDATION_FAILED, audited
 from engine.api_server.policies.writes import Write
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject
 
 WARN: Final = "Warn"
 AUDIT: Final = "Audit"
-# What warnings begin with.
-WARNS: Final = "Validation failed for "
-# What audit annotations begin with.
-AUDITS: Final = "Audit annotation "
 _INVALID: Final = "Invalid"
 _FAILURE_KEY: Final = "validation.policy.admission.k8s.io/validation_failure"
 # Upstream: maxAuditAnnotationValueLength, in bytes.
@@ -87,7 +84,7 @@ class ValidatingPolicies(BoundPolicies):
             raise self.denied(policy, binding, write, failure.message, failure.reason)
         if WARN in actions:
             named = f"{self.CALLED} '{policy.name}' with binding '{binding.name}'"
-            yield f"{WARNS}{named}: {failure.message}"
+            yield f"{VALIDATION_FAILED}{named}: {failure.message}"
         if AUDIT in actions:
             # Upstream: publishValidationFailureAnnotation().
             told = {
@@ -139,8 +136,3 @@ class ValidatingPolicies(BoundPolicies):
             if value:
                 values = annotations.setdefault(str(one.get("key")), {})
                 values[value[:_LONGEST_ANNOTATION]] = None
-
-
-def audited(key: str, value: str) -> str:
-    """An audit annotation as a line: a run has no audit log, but keeps it with the command."""
-    return f"{AUDITS}{key}: {' '.join(value.splitlines())}"

@@ -57,6 +57,12 @@ class Write:
         return str(self.manifest.get("apiVersion") or "v1")
 
     @property
+    def group_resource(self) -> str:
+        """As refusals name it: "pods", or "deployments.apps"."""
+        group = self.api_version.rpartition("/")[0]
+        return f"{self.resource}.{group}" if group else self.resource
+
+    @property
     def name(self) -> str:
         """Of the object."""
         return str(section(self.manifest, "metadata").get("name") or "")

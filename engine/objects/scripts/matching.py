@@ -46,6 +46,16 @@ def part_of(entry: int, entries: Sequence[Script]) -> Part:
     return Part(entry, entries[entry]) if 0 <= entry < len(entries) else Part(NO_ENTRY, SILENT)
 
 
+def script_followed(
+    pod: Pod, container: Manifest, status: Manifest, entries: Sequence[Script]
+) -> Script:
+    """What a container with this *status* follows, or would follow that has not been created."""
+    identity = str(status.get("containerID") or "")
+    if identity:
+        return part_of(entry_of_identity(identity), entries).script
+    return part_of(next(entries_about(pod, container, entries), NO_ENTRY), entries).script
+
+
 def container_identity(made_of: str, entry: int) -> str:
     """The id of a container as a runtime names it; its last digits are the *entry* it follows.
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
 from engine.kernel.sentences import Sentence, enumerated, said_by, say
+from engine.objects.cel.object_literals import with_plain_objects
+from engine.objects.cel.programs import CelError, compiled
 from engine.objects.documents import DocumentError, Limits, Path, yaml_documents
 from engine.objects.scripts.placeholders import fault_in
 from engine.objects.scripts.script import (
@@ -21,7 +23,9 @@ from engine.objects.scripts.script import (
     ProbeScript,
     Script,
     Turn,
+    WebhookAnswer,
 )
+from engine.objects.values.cel_text import ExpressionError
 from engine.objects.values.durations import parse_duration
 from engine.objects.values.latencies import parse_latency
 from engine.objects.values.shown import shown
@@ -55,8 +59,16 @@ _FIELDS: Final = (
         "logs",
         "exec",
         "http",
+        "webhooks",
     ),
 )
+# Of the answer to a webhook: what it has as an admission policy has it, and the fields of each.
+_RULES: Final = {
+    "variables": ("name", "expression"),
+    "matchConditions": ("name", "expression"),
+    "validations": ("expression", "message", "messageExpression"),
+}
+_PATCHES: Final = {"jsonPatch": "JSONPatch", "applyConfiguration": "ApplyConfiguration"}
 # Of a line or an answer: only with this file, and only without that one.
 _CONDITIONS: Final = ("ifFile", "ifNoFile")
 _MOST_ENTRIES: Final = 500
@@ -67,6 +79,8 @@ _LONGEST_OUTPUT: Final = 64 * 1024
 _CODES: Final = range(256)
 # Of HTTP; earlier ones announce another answer.
 _STATUSES: Final = range(200, 600)
+# Of a denial. Upstream makes 400 of any that is lower.
+_REFUSALS: Final = range(400, 600)
 _MOST: Final = range(1, 2**31)
 _INDEXES: Final = range(2**31)
 
@@ -103,6 +117,9 @@ def read_annotation(text: str, path: Path, note: Note) -> tuple[Script, ...]:
         if script.command:
             message = say("only entries of the scenario can name a command, which no pod keeps")
             note((*path, place, "command"), script.command, message)
+        if script.webhooks is not None:
+            message = say("only entries of the scenario can answer webhooks")
+            note((*path, place, "webhooks"), None, message)
     return tuple(replace(script, number=NO_ENTRY) for script in scripts)
 
 
@@ -146,6 +163,12 @@ def _script(raw: Any, path: Path, note: Note) -> Script:
         else tuple(
             _http_answer(each, (*path, "http", place), note)
             for place, each in enumerate(_list(entry["http"], (*path, "http"), note))
+        ),
+        webhooks=None
+        if entry.get("webhooks") is None
+        else tuple(
+            _webhook_answer(each, (*path, "webhooks", place), note)
+            for place, each in enumerate(_list(entry["webhooks"], (*path, "webhooks"), note))
         ),
     )
 
@@ -268,6 +291,63 @@ def _http_answer(raw: Any, path: Path, note: Note) -> HttpAnswer:
         _filled_text(answer, "body", path, note),
         _condition(answer, path, note),
     )
+
+
+def _webhook_answer(raw: Any, path: Path, note: Note) -> WebhookAnswer:
+    known = ("path", "latency", "code", "deny", "warnings", *_RULES, "mutations")
+    answer = _mapping(raw, known, path, note)
+    rules: dict[str, list[dict[str, Any]]] = {
+        part: [
+            _rule(each, fields, (*path, part, place), note)
+            for place, each in enumerate(_list(answer.get(part), (*path, part), note))
+        ]
+        for part, fields in _RULES.items()
+    }
+    if denial := _text(answer, "deny", path, note):
+        rules["validations"].append({"expression": "false", "message": denial})
+    rules["mutations"] = [
+        _mutation(each, (*path, "mutations", place), note)
+        for place, each in enumerate(_list(answer.get("mutations"), (*path, "mutations"), note))
+    ]
+    warned = _list(answer.get("warnings"), (*path, "warnings"), note)
+    by_place = {str(place): each for place, each in enumerate(warned)}
+    return WebhookAnswer(
+        _text(answer, "path", path, note) or "*",
+        None if answer.get("latency") == FOREVER else _duration(answer, "latency", path, note),
+        _integer(answer, "code", path, note, _REFUSALS, default=403),
+        tuple(_text(by_place, name, (*path, "warnings"), note) for name in by_place),
+        rules,
+    )
+
+
+def _rule(raw: Any, fields: Iterable[str], path: Path, note: Note) -> dict[str, Any]:
+    """A variable, a condition or a validation, whose expressions are CEL."""
+    rule = _mapping(raw, fields, path, note)
+    read = {name: _text(rule, name, path, note) for name in rule}
+    _check_expression(read.get("expression", ""), (*path, "expression"), note)
+    if text := read.get("messageExpression"):
+        _check_expression(text, (*path, "messageExpression"), note)
+    return read
+
+
+def _mutation(raw: Any, path: Path, note: Note) -> dict[str, Any]:
+    """A mutation, in the form in which a MutatingAdmissionPolicy has it."""
+    mutation = _mapping(raw, _PATCHES, path, note)
+    if len(mutation) != 1:
+        note(path, None, say("expected one of {list}", list=enumerated([*_PATCHES])))
+        return {}
+    (part,) = mutation
+    patch = _mapping(mutation[part], ("expression",), (*path, part), note)
+    text = _text(patch, "expression", (*path, part), note)
+    _check_expression(text, (*path, part, "expression"), note)
+    return {"patchType": _PATCHES.get(part, ""), part: {"expression": text}}
+
+
+def _check_expression(text: str, path: Path, note: Note) -> None:
+    try:
+        compiled(with_plain_objects(text))
+    except (CelError, ExpressionError) as error:
+        note(path, text, say("is no expression of CEL: {reason}", reason=str(error)))
 
 
 def _condition(holder: dict[str, Any], path: Path, note: Note) -> Condition:

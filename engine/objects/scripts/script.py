@@ -1,8 +1,9 @@
 """The script of a container. All times are in ns; those within a run count from its start."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from engine.kernel.latency import Latency
 
@@ -125,6 +126,22 @@ class HttpAnswer:
     condition: Condition = Condition()
 
 
+@dataclass(frozen=True, slots=True)
+class WebhookAnswer:
+    """What a server in the container answers to a webhook. `path` is a pattern.
+
+    `rules` are those of an admission policy, as manifests have them: variables, matchConditions (of
+    requests that it answers), validations and mutations. `code` is the status of a denial. Without
+    `latency` it never answers.
+    """
+
+    path: str = "*"
+    latency: int | None = 0
+    code: int = 403
+    warnings: tuple[str, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """An entry: whose containers it is about, and what they do.
@@ -156,6 +173,8 @@ class Script:
     commands: tuple[CommandAnswer, ...] | None = None
     # None: nothing is said of a server.
     http: tuple[HttpAnswer, ...] | None = None
+    # None: nothing is said of a server of webhooks.
+    webhooks: tuple[WebhookAnswer, ...] | None = None
 
     def run(self, restarts: int) -> ContainerRun | None:
         """Its life after so many *restarts*; None where the script does not say."""

@@ -12,11 +12,10 @@ from engine.objects.objects import Manifest, Pod
 from engine.objects.scripts.matching import (
     all_containers,
     entries_about,
-    entry_of_identity,
-    part_of,
+    script_followed,
     scripts_for,
 )
-from engine.objects.scripts.script import NO_ENTRY, Script
+from engine.objects.scripts.script import Script
 from kube.status import bad_request
 
 _STATUSES: Final = ("initContainerStatuses", "containerStatuses")
@@ -54,10 +53,7 @@ def container_named(pod: Pod, name: str, scenario: Sequence[Script]) -> FoundCon
     entries = scripts_for(pod, scenario)
     if not any(True for one in all_containers(pod) for _ in entries_about(pod, one, entries)):
         return FoundContainer(spec, status, None)
-    entry = entry_of_identity(status.get("containerID") or "")
-    if entry == NO_ENTRY and not status.get("containerID"):
-        entry = next(entries_about(pod, spec, entries), NO_ENTRY)
-    return FoundContainer(spec, status, part_of(entry, entries).script)
+    return FoundContainer(spec, status, script_followed(pod, spec, status, entries))
 
 
 def _only_container(pod: Pod) -> str:

@@ -51,6 +51,7 @@ NOT_YET = "the engine of the run has not answered yet; ask for the object"
 # HTTP status by the reason of an engine's refusal.
 _CODES = {
     "AlreadyExists": 409,
+    "BadRequest": 400,
     "Conflict": 409,
     "Forbidden": 403,
     "InternalError": 500,
@@ -65,6 +66,11 @@ _INVALID = re.compile(r'\A\S+ "[^"]*" is invalid: ')
 # What an admission policy does not allow. Upstream: validating/dispatcher.go, Dispatch().
 _DENIED = re.compile(
     r"""\A\S+ "[^"]*" is forbidden: ((?:ValidatingAdmissionPolicy|policy) '.*)""", re.DOTALL
+)
+# What a webhook denies, and what comes of one that cannot be called.
+_DENIED_BY_WEBHOOK = "admission webhook "
+_WEBHOOK_FAILED = re.compile(
+    r"\AInternal error occurred: ((?:failed calling|admission) webhook .*)", re.DOTALL
 )
 log = logging.getLogger(__name__)
 
@@ -279,6 +285,10 @@ def refusal_of(reason: str, target: Target | None) -> ApiError:
     """The engine's "Reason: message" as a Status."""
     name, _, message = reason.partition(": ")
     code = _CODES.get(name, 422)
+    if message.startswith(_DENIED_BY_WEBHOOK):
+        return ApiError(code, name, message)
+    if failed := _WEBHOOK_FAILED.match(message):
+        return internal_error(failed[1])
     if target is None:
         return ApiError(code, name, message)
     if name == "AlreadyExists":

@@ -10,7 +10,7 @@ from typing import Final
 
 from engine.api_server.admission.policy_admission import PolicyAdmission
 from engine.api_server.custom.kinds import CustomKinds
-from engine.api_server.policies.validating import WARNS
+from engine.api_server.policies.told import warnings_in
 from engine.api_server.store.held_objects import HeldObjects
 from engine.kernel.errors import ApiError as EngineError
 from engine.objects.custom.definition import DEFINITION
@@ -61,7 +61,7 @@ def _judged(
         policies.check(before, after, part)
     except EngineError as refusal:
         raise refusal_of(f"{refusal.reason}: {refusal}", target) from None
-    warned = [one for one in policies.warnings if one.startswith(WARNS)]
+    warned = [*warnings_in(policies.warnings)]
     if warned:
         warn(objects.request, [*problems_of(objects.request), *warned])
     if after is None or new is None:

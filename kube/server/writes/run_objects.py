@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from starlette.requests import Request
 from starlette.responses import Response
 
-from engine.api_server.policies.validating import WARNS
+from engine.api_server.policies.told import warnings_in
 from engine.input.header.command_marks import with_command_marks
 from engine.input.header.job_marks import with_job_mark
 from engine.kernel.units import SECOND, timestamp
@@ -299,7 +299,7 @@ def check_outcomes(
 def _with_warnings(headers: Mapping[str, str], outcomes: Iterable[Outcome]) -> dict[str, str]:
     """The headers with what admission policies warn of, of the commands of the answer."""
     told = (line for one in outcomes if one.is_applied for line in one.reason.splitlines())
-    texts = [line for line in told if line.startswith(WARNS)]
+    texts = [*warnings_in(told)]
     warned = [headers.get("Warning", ""), *warning_header(texts[:_MOST_WARNINGS]).values()]
     return {**headers, "Warning": ", ".join(filter(None, warned))} if texts else {**headers}
 

@@ -14,7 +14,10 @@ from engine.objects.values.cel_text import ExpressionError
 
 Manifest = Mapping[str, Any]
 
-_NO_WEBHOOK: Final = "kscope calls no webhook: nothing is refused or changed by it"
+_NO_WEBHOOK: Final = (
+    "kscope calls no webhook: nothing is refused or changed by it, but where the scenario says what "
+    "containers behind its Service answer"
+)
 _NO_SERVER: Final = "kscope calls no other API server: nothing is served by it"
 _EXPRESSIONS: Final = (
     ("matchConditions", ("expression",)),
