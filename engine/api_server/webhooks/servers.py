@@ -22,6 +22,8 @@ _WORKLOADS: Final = (
     "ReplicaSet",
     "ReplicationController",
 )
+# What a server may be a part of.
+BEHIND: Final = (Pod.KIND, *_WORKLOADS)
 
 
 class CallError(Exception):

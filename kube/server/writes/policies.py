@@ -1,10 +1,10 @@
-"""Admission policies of a run, asked about a request that is only tried (`dryRun=All`).
+"""Admission policies and webhooks of a run, asked about a request that is only tried (`dryRun=All`).
 
 The engine asks them about all that is written, and is not told of what is not. Here the same code is
-given the same policies, with what they look at, read from the database.
+given the same policies, with what they look at, read from the database, and so of webhooks.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,11 +12,13 @@ from engine.api_server.admission.policy_admission import PolicyAdmission
 from engine.api_server.custom.kinds import CustomKinds
 from engine.api_server.policies.told import warnings_in
 from engine.api_server.store.held_objects import HeldObjects
+from engine.api_server.webhooks.servers import BEHIND
 from engine.kernel.errors import ApiError as EngineError
 from engine.objects.custom.definition import DEFINITION
 from engine.objects.custom.objects import CustomObject
-from engine.objects.manifest_parts import section
+from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject, Manifest, from_manifest
+from engine.objects.scripts.script import Script
 from kube.addresses import Target
 from kube.resources import NAMESPACES, SERVED, Resource
 from kube.server.objects.instants import Now, now
@@ -27,31 +29,35 @@ from kube.server.writes.heavy import computed
 from kube.server.writes.run_objects import RunObjects
 
 _POLICIES: Final = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+_CONFIGURATIONS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _PARTS: Final = ("status", "resize")
 
 
 async def judged(
     objects: RunObjects, target: Target, old: Manifest | None, new: Manifest | None
 ) -> Manifest | None:
-    """*new* as the run's policies leave it in the place of *old*; None for a deletion.
+    """*new* as the run's policies and webhooks leave it in the place of *old*; None for a deletion.
 
     What they warn of is added to the answer. Raises ApiError where one does not allow it.
     """
+    scripts = await objects.engine.scripts()
     async with now(objects.links, objects.run.pk) as instant:
-        held = await _held(instant, target)
+        held = await _held(instant, target, scripts)
     if held is None:
         return new
-    return await computed(objects.request, [old, new], _judged, objects, held, target, old, new)
+    made = old, new
+    return await computed(objects.request, [*made], _judged, objects, held, scripts, target, *made)
 
 
 def _judged(
     objects: RunObjects,
     held: HeldObjects,
+    scripts: Sequence[Script],
     target: Target,
     old: Manifest | None,
     new: Manifest | None,
 ) -> Manifest | None:
-    policies = PolicyAdmission(held, CustomKinds(held), is_trial=True)
+    policies = PolicyAdmission(held, CustomKinds(held), scripts=scripts, is_trial=True)
     policies.warnings = []
     part = target.subresource if target.subresource in _PARTS else ""
     before, after = (None if one is None else _object(target, one) for one in (old, new))
@@ -81,13 +87,16 @@ def _object(target: Target, manifest: Manifest) -> ApiObject:
     return from_manifest(manifest)
 
 
-async def _held(instant: Now, target: Target) -> HeldObjects | None:
-    """What policies look at: themselves, the namespace, and what they are given; None for none."""
+async def _held(instant: Now, target: Target, scripts: Sequence[Script]) -> HeldObjects | None:
+    """What policies and webhooks look at: themselves, the namespace, what they are given; None for none."""
     bindings = await _of_kinds(instant, (f"{kind}Binding" for kind in _POLICIES))
-    if not bindings:
+    answered = any(one.webhooks is not None for one in scripts)
+    configurations = await _of_kinds(instant, _CONFIGURATIONS) if answered else []
+    if not bindings and not configurations:
         return None
     policies = await _of_kinds(instant, _POLICIES)
     held = [*bindings, *policies, *await _of_kinds(instant, [DEFINITION])]
+    held += [*configurations, *await _servers(instant, configurations)]
     custom = CustomKinds(HeldObjects(held))
     wanted = dict.fromkeys(
         (str(kind.get("apiVersion")), str(kind.get("kind")))
@@ -105,11 +114,20 @@ async def _held(instant: Now, target: Target) -> HeldObjects | None:
     return HeldObjects(held)
 
 
-async def _of_kinds(instant: Now, kinds: Iterable[str]) -> list[ApiObject]:
+async def _servers(instant: Now, configurations: Iterable[ApiObject]) -> list[ApiObject]:
+    """The Services of webhooks, and what may be behind them."""
+    hooks = (hook for one in configurations for hook in items(one.raw, "webhooks"))
+    services = (section(hook, "clientConfig", "service") for hook in hooks)
+    namespaces = dict.fromkeys(str(one["namespace"]) for one in services if one)
+    kinds = ("Service", *BEHIND)
+    return [one for each in namespaces for one in await _of_kinds(instant, kinds, each)]
+
+
+async def _of_kinds(instant: Now, kinds: Iterable[str], namespace: str = "") -> list[ApiObject]:
     found: list[ApiObject] = []
     for kind in kinds:
         made = from_manifest if kind in _KINDS else CustomObject
-        async for versions in instant.objects(_resource(kind)):
+        async for versions in instant.objects(_resource(kind), namespace):
             found += [made(version.manifest) for version in versions]
     return found
 
