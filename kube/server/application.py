@@ -51,7 +51,7 @@ from kube.server.listing import list_read, older_version
 from kube.server.objects import endpoints
 from kube.server.objects.custom_kinds import KnownKinds, custom_at, may_be_custom
 from kube.server.objects.hosts import KnownHosts
-from kube.server.objects.instants import Instant, Newest, Then, event_at, now
+from kube.server.objects.instants import Instant, Newest, Now, Then, event_at, now
 from kube.server.objects.secrets import Secrets
 from kube.server.reading import Read, check_timeout, found_object, object_read, shift_of
 from kube.server.visitors import Runs, Visitors, check_origin, credential_of
@@ -61,9 +61,10 @@ from kube.server.watches.feed import Feed, Feeds
 from kube.server.watches.watching import Watch, Watcher
 from kube.server.writes.engine_line import EngineLines
 from kube.server.writes.once import WriteOnce, asked_once
+from kube.server.writes.policies import check_connection
 from kube.server.writes.run_objects import RunObjects
 from kube.server.writes.scaling import scale_of
-from kube.server.writes.writing import REFUSED_PARTS, Writer, pod_told
+from kube.server.writes.writing import CONNECTED_PARTS, REFUSED_PARTS, Writer, pod_told
 from kube.status import (
     ApiError,
     bad_request,
@@ -418,6 +419,9 @@ async def _faults(run: Run) -> dict[str, str]:
 async def _read(read: Read, instant: Instant, run: Run, past: Past) -> Response:
     if read.target.is_collection:
         return await list_read(read, instant)
+    if read.target.subresource in CONNECTED_PARTS and isinstance(instant, Now):
+        scripts = await scripts_of_run(run.pk)
+        await check_connection(read.request, instant, read.target, scripts)
     match read.target.subresource:
         case "" | "status" | "resize" | "approval":
             return await object_read(read, instant)

@@ -109,14 +109,23 @@ class PolicyAdmission:
         Without *old* it is created, without *new* deleted. What they only warn of is added to
         `warnings`.
         """
-        is_deleted = new is None and self._hooks_mutating.are_there
+        is_asked_first = new is None and self._hooks_mutating.are_there
         asked = (self._validating, self._hooks_validating)
-        if not (is_deleted or any(one.are_there for one in asked)):
+        if not (is_asked_first or any(one.are_there for one in asked)):
             return
         write = self._write_of(old, new, subresource, by)
-        if is_deleted:
-            # A deletion has no change of its own before.
+        if is_asked_first:
+            # A deletion is not changed before.
             self._called(write)
+        self._check(write)
+
+    def check_connection(self, write: Write) -> None:
+        """Raises Denied where a policy or a webhook does not let a client connect."""
+        if self._hooks_mutating.are_there:
+            self._called(write)
+        self._check(write)
+
+    def _check(self, write: Write) -> None:
         told = [*self._validating.check(write)] if self._validating.are_there else []
         if self._hooks_validating.are_there:
             self._hooks_validating.check(write, told)

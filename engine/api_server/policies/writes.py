@@ -36,10 +36,14 @@ class Write:
     """The component that writes; "" for a client."""
     is_trial: bool = False
     """Whether it is only tried (`dryRun`)."""
+    connects_to: tuple[str, str] | None = None
+    """The namespace and name of what a client connects to, with *new* as its options."""
 
     @property
     def operation(self) -> str:
         """As rules name it."""
+        if self.connects_to is not None:
+            return "CONNECT"
         if self.old is None:
             return "CREATE"
         return "UPDATE" if self.new is not None else "DELETE"
@@ -65,11 +69,15 @@ class Write:
     @property
     def name(self) -> str:
         """Of the object."""
+        if self.connects_to is not None:
+            return self.connects_to[1]
         return str(section(self.manifest, "metadata").get("name") or "")
 
     @property
     def namespace(self) -> str:
         """Of the object; "" for one of the whole cluster."""
+        if self.connects_to is not None:
+            return self.connects_to[0]
         return str(section(self.manifest, "metadata").get("namespace") or "")
 
     @property

@@ -1,6 +1,7 @@
-"""Admission policies and webhooks of a run, asked about a request that is only tried (`dryRun=All`).
+"""Admission policies and webhooks of a run, asked about requests that write nothing.
 
-The engine asks them about all that is written, and is not told of what is not. Here the same code is
+They are only tried (`dryRun=All`), or connect to a container. The engine asks about all that is
+written, and is not told of what is not. Here the same code is
 given the same policies, with what they look at, read from the database, and so of webhooks.
 """
 
@@ -8,9 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from starlette.requests import Request
+
 from engine.api_server.admission.policy_admission import PolicyAdmission
 from engine.api_server.custom.kinds import CustomKinds
 from engine.api_server.policies.told import warnings_in
+from engine.api_server.policies.writes import Write
 from engine.api_server.store.held_objects import HeldObjects
 from engine.api_server.webhooks.servers import BEHIND
 from engine.kernel.errors import ApiError as EngineError
@@ -47,6 +51,39 @@ async def judged(
         return new
     made = old, new
     return await computed(objects.request, [*made], _judged, objects, held, scripts, target, *made)
+
+
+async def check_connection(
+    request: Request, instant: Now, target: Target, scripts: Sequence[Script]
+) -> None:
+    """Raises ApiError where policies or webhooks do not let a client connect to a container.
+
+    Upstream: apiserver/pkg/endpoints/handlers/rest.go, ConnectResource().
+    """
+    part = target.resource.subresource(target.subresource)
+    held = await _held(instant, target, scripts)
+    if held is None or part is None:
+        return
+    query = request.query_params
+    # Upstream: pkg/apis/core/v1/defaults.go, SetDefaults_PodExecOptions().
+    options: Manifest = {"kind": part.kind, "apiVersion": "v1", "stdout": True, "stderr": True}
+    options |= {name: True for name in ("stdin", "tty") if query.get(name) in ("true", "1")}
+    if query.get("container"):
+        options["container"] = query["container"]
+    if query.getlist("command"):
+        options["command"] = query.getlist("command")
+    write = Write(
+        resource=target.resource.plural,
+        subresource=target.subresource,
+        new=options,
+        old=None,
+        connects_to=(target.namespace, target.name),
+    )
+    policies = PolicyAdmission(held, CustomKinds(held), scripts=scripts)
+    try:
+        await computed(request, options, policies.check_connection, write)
+    except EngineError as refusal:
+        raise refusal_of(f"{refusal.reason}: {refusal}", target) from None
 
 
 def _judged(

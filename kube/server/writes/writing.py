@@ -15,11 +15,12 @@ from kube.server.containers.commands import (
     refused_upgrade,
 )
 from kube.server.handover import Handover
-from kube.server.objects.instants import Newest
+from kube.server.objects.instants import Newest, now
 from kube.server.writes.changing import Changer
 from kube.server.writes.creating import Creator
 from kube.server.writes.deleting import Deleter
 from kube.server.writes.engine_line import EngineLine, refusal_of
+from kube.server.writes.policies import check_connection
 from kube.server.writes.run_objects import RunObjects
 from kube.status import MODIFIED, conflict, method_not_allowed, not_found
 
@@ -31,6 +32,8 @@ REFUSED_PARTS = {
     "token": "a run issues no tokens; a client of it needs none",
 }
 
+# By which clients connect to containers.
+CONNECTED_PARTS = ("attach", "exec", "portforward")
 _MOST_TRIES = 5
 
 
@@ -42,6 +45,10 @@ class Writer:
 
     async def answer(self, target: Target) -> Response:
         """Do what the request says. Raises ApiError."""
+        if target.subresource in CONNECTED_PARTS and self.objects.request.method == "POST":
+            async with now(self.objects.links, self.objects.run.pk) as instant:
+                scripts = await self.objects.engine.scripts()
+                await check_connection(self.objects.request, instant, target, scripts)
         if target.subresource == "exec":
             return await self._refused_command(target)
         refused = REFUSED_PARTS.get(target.subresource)

@@ -30,6 +30,10 @@ spec:
           code: 400
           validations: [{expression: "!has(object.data.bad)", message: "no: bad"}]
         - {path: /slow, latency: forever}
+        - path: /connect
+          validations:
+            - expression: "!has(object.stdin)"
+              messageExpression: "object.container + ' of ' + request.name + ' by ' + request.operation"
         - path: /add
           mutations: [{jsonPatch: {expression: "[JSONPatch{op: 'add', path: '/data/added', value: request.dryRun ? 'tried' : 'real'}]"}}]
 ---
@@ -105,3 +109,16 @@ async def test_changes_and_warnings_are_answered(kube: Kube, query: str, word: s
     made = await kube.ask("POST", f"{CORE}/configmaps{query}", config_map("a", own="yes"))
     assert (made.status, made.json["data"]) == (201, {"own": "yes", "added": word})
     assert made.headers["warning"] == '299 - "told, twice", 299 - "again"'
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_connections_to_containers_are_asked_about(kube: Kube, method: str) -> None:
+    rule = {"operations": ["CONNECT"], "apiGroups": [""], "apiVersions": ["v1"]}
+    parts = {**rule, "resources": ["pods/attach", "pods/exec"]}
+    await hold(kube, configuration(hook("/connect", parts)))
+    said = 'admission webhook "hook.example.com" denied the request: c of server by CONNECT'
+    for part in ("attach", "exec"):
+        path = f"{CORE}/pods/server/{part}?command=ls&container=c"
+        for query, is_denied in (("&stdin=true", True), ("", False)):
+            answer = await kube.ask(method, path + query)
+            assert (answer.json["message"] == said) is is_denied, answer.json
