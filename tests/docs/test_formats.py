@@ -19,6 +19,7 @@ KINDS = {
     "generated": ["Pod"],
     "containers": [],
     "places": [],
+    "webhooks": [],
     "watch": ["Node"],
     "perf": ["Node"] * 5,
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.api_server.admission.defaults import with_defaults
-from engine.api_server.custom.kinds import CustomKinds, stored_form
+from engine.api_server.custom.kinds import CustomKinds, formed, stored_form
 from engine.api_server.policies.mutating import MutatingPolicies
 from engine.api_server.policies.users import JUDGED_ELSEWHERE
 from engine.api_server.policies.validating import ValidatingPolicies
@@ -89,12 +89,16 @@ class PolicyAdmission:
             made = self._called(replace(write, new=made)).manifest
         if made is write.new:
             return new
+        if isinstance(new, CustomObject):
+            custom = self.custom.of(made)
+            before = None if old is None else old.raw
+            return type(new)(made if custom is None else stored_form(custom, made, before))
         report = Report()
         check_stored(made, (), report)
         if report.problems:
             why = aggregate(report.answers())
             raise Invalid(f'{new.kind} "{new.name}" is invalid: {why}')
-        return from_manifest(made) if not isinstance(new, CustomObject) else type(new)(made)
+        return from_manifest(made)
 
     def check(
         self,
@@ -141,7 +145,7 @@ class PolicyAdmission:
     def _filled(self, manifest: Manifest) -> Manifest:
         """An object that a webhook has changed, with its defaults; of a custom kind pruned, too."""
         custom = self.custom.of(manifest)
-        return with_defaults(manifest) if custom is None else stored_form(custom, manifest)
+        return with_defaults(manifest) if custom is None else formed(custom, manifest)[0]
 
     def _tell(self, told: Sequence[str]) -> None:
         if self.warnings is not None:

@@ -13,7 +13,7 @@ from engine.objects.objects import Manifest
 from engine.objects.scripts.reading import read_annotation, read_scripts
 from tests.builders import node, played, pod, scene
 from tests.engine.cluster.test_admission_policies import create, deployment
-from tests.engine.cluster.test_custom_kinds import definition, found, told, widget
+from tests.engine.cluster.test_custom_kinds import definition, told, widget
 
 CONFIG_MAPS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
 PODS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
@@ -395,14 +395,24 @@ def test_configurations_are_applied_as_by_policies() -> None:
     assert cluster.store.get("ConfigMap", "default/m").labels == {"seen": "yes"}
 
 
-def test_custom_objects_are_pruned_after_a_change() -> None:
+@pytest.mark.parametrize("kind", ["Widget", "e2e-crd"])
+def test_custom_objects_are_pruned_after_a_change(kind: str) -> None:
     rule = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["widgets"]}
     expression = (
         "[JSONPatch{op: 'add', path: '/spec/size', value: 2}, "
         "JSONPatch{op: 'add', path: '/spec/unknown', value: 'x'}]"
     )
     answer = {"path": "/w", "mutations": [{"jsonPatch": {"expression": expression}}]}
+    cluster = cluster_of(answer, made=(definition(kind), mutating(hook("/w", rule))))
+    assert create(cluster, widget(kind=kind)) == ""
+    stored = cluster.store.get(f"{kind}.example.com", "default/one")
+    assert stored.spec["size"] == 2
+    assert "unknown" not in stored.spec
+
+
+def test_change_against_the_schema_is_invalid() -> None:
+    rule = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["*"]}
+    expression = "[JSONPatch{op: 'add', path: '/spec/size', value: 'x'}]"
+    answer = {"path": "/w", "mutations": [{"jsonPatch": {"expression": expression}}]}
     cluster = cluster_of(answer, made=(definition(), mutating(hook("/w", rule))))
-    assert create(cluster, widget()) == ""
-    assert found(cluster).spec["size"] == 2
-    assert "unknown" not in found(cluster).spec
+    assert create(cluster, widget()).startswith('Invalid: Widget.example.com "one" is invalid: ')

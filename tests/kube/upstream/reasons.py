@@ -12,7 +12,7 @@ _REASONS: Final = (
     (r"Aggregator", "a run calls no other API server: it would be a process in a pod."),
     (
         r"conversion_webhook|crd_selectable_fields",
-        "a run calls no webhook, also not one that converts objects between versions.",
+        "a run calls no webhook that converts objects between versions.",
     ),
 )
 # The same of specs that pass, and of which nothing is kept that could be played.
