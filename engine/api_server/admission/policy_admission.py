@@ -4,7 +4,6 @@ ADR 0062 and ADR 0066.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from engine.api_server.admission.defaults import with_defaults
 from engine.api_server.custom.kinds import CustomKinds, formed, stored_form
@@ -84,9 +83,7 @@ class PolicyAdmission:
         if not (self._mutating.are_there or self._hooks_mutating.are_there):
             return new
         write = self._write_of(old, new, subresource, by)
-        made = self._mutating.changed(write) if self._mutating.are_there else write.manifest
-        if self._hooks_mutating.are_there:
-            made = self._called(replace(write, new=made)).manifest
+        made = self._mutated(write).manifest
         if made is write.new:
             return new
         if isinstance(new, CustomObject):
@@ -135,12 +132,29 @@ class PolicyAdmission:
             self._hooks_validating.check(write, told)
         self._tell(told)
 
-    def _called(self, write: Write) -> Write:
-        """*write* as mutating webhooks leave it."""
+    def _mutated(self, write: Write) -> Write:
+        """*write* as policies and webhooks leave it.
+
+        Where anything has changed it, all are asked once more that may be. Upstream:
+        apiserver/pkg/admission/reinvocation.go, Admit().
+        """
         told: list[str] = []
-        made = self._hooks_mutating.changed(write, self._filled, told)
+        made = self._mutating.invoked(write)
+        made, calls = self._hooks_mutating.invoked(made, self._filled, told)
+        is_changed = made.manifest != write.manifest
+        if is_changed:
+            again = self._mutating.invoked(made, again=True)
+            if again.manifest != made.manifest:
+                calls.again.update(calls.reinvocable)
+            made, _ = self._hooks_mutating.invoked(again, self._filled, told, calls)
         self._tell(told)
-        return made
+        return made if is_changed else write
+
+    def _called(self, write: Write) -> None:
+        """Ask mutating webhooks about what cannot be changed."""
+        told: list[str] = []
+        self._hooks_mutating.invoked(write, self._filled, told)
+        self._tell(told)
 
     def _filled(self, manifest: Manifest) -> Manifest:
         """An object that a webhook has changed, with its defaults; of a custom kind pruned, too."""

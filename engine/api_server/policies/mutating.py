@@ -23,18 +23,11 @@ class MutatingPolicies(BoundPolicies):
 
     KIND: ClassVar[str] = "MutatingAdmissionPolicy"
 
-    def changed(self, write: Write) -> Manifest:
-        """The new object as the policies leave it. Raises Denied where one fails.
+    def invoked(self, write: Write, *, again: bool = False) -> Write:
+        """The write as the policies leave it; *again*: as those do that may be invoked again.
 
-        Those that may be invoked again are, once, where any has changed it: upstream's dispatcher
-        requires that of all that were invoked before (dispatcher.go, dispatchInvocations()).
+        Raises Denied where one fails. Upstream: dispatcher.go, dispatchInvocations().
         """
-        first = self._invoked(write)
-        if first.manifest == write.manifest:
-            return write.manifest
-        return self._invoked(first, again=True).manifest
-
-    def _invoked(self, write: Write, *, again: bool = False) -> Write:
         for policy, binding in self.matching(write):
             if again and policy.spec.get("reinvocationPolicy") != _AGAIN:
                 continue

@@ -79,6 +79,8 @@ class Webhooks:
 
     def hooks(self) -> Iterator[tuple[int, Manifest]]:
         """The webhooks with their places, in the order in which they are called."""
+        if not self.servers.are_there:
+            return
         found = sorted(self.servers.store.objects(self.KIND), key=lambda one: one.name)
         yield from enumerate(hook for one in found for hook in items(one.raw, "webhooks"))
 

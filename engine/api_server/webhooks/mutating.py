@@ -6,7 +6,7 @@ Upstream: apiserver/pkg/admission/plugin/webhook/mutating/{dispatcher,reinvocati
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
 from engine.api_server.policies.evaluating import PolicyError
@@ -25,34 +25,43 @@ Filled = Callable[[Manifest], Manifest]
 
 
 @dataclass(frozen=True, slots=True)
+class Invocations:
+    """Which webhooks were called that may be called again, and which have to be, by their places.
+
+    Those have to that were called before one that has changed the object.
+    """
+
+    reinvocable: list[int] = field(default_factory=list[int])
+    again: set[int] = field(default_factory=set[int])
+
+
+@dataclass(frozen=True, slots=True)
 class MutatingWebhooks(Webhooks):
     """Those of MutatingWebhookConfigurations, which are called one after the other."""
 
     KIND: ClassVar[str] = "MutatingWebhookConfiguration"
     FAILED_OPEN: ClassVar[str] = "failed-open.mutation.webhook.admission.k8s.io/"
 
-    def changed(self, write: Write, filled: Filled, told: list[str]) -> Write:
-        """The write as they leave it. Raises Denied. *told* gets what they say of it.
+    def invoked(
+        self, write: Write, filled: Filled, told: list[str], before: Invocations | None = None
+    ) -> tuple[Write, Invocations]:
+        """The write as they leave it, and which were called. Raises Denied.
 
-        Those that may be invoked again are, once, where one that was called after them has changed
-        the object.
+        *told* gets what they say of it. With *before*, those are called that are to be called again.
         """
-        invoked: list[int] = []
-        again: set[int] = set()
-        for number in range(2):
-            for place, raw in self.hooks():
-                hook = self.called(place, raw, write) if not number or place in again else None
-                if hook is None:
-                    continue
-                made = self._changed(hook, write, filled, number, told)
-                if made.manifest != write.manifest and not number:
-                    again.update(invoked)
-                if raw.get("reinvocationPolicy") == _AGAIN:
-                    invoked.append(place)
-                write = made
-            if not again:
-                break
-        return write
+        calls = Invocations()
+        for place, raw in self.hooks():
+            is_due = before is None or place in before.again
+            hook = self.called(place, raw, write) if is_due else None
+            if hook is None:
+                continue
+            made = self._changed(hook, write, filled, 0 if before is None else 1, told)
+            if made.manifest != write.manifest:
+                calls.again.update(calls.reinvocable)
+            if raw.get("reinvocationPolicy") == _AGAIN:
+                calls.reinvocable.append(place)
+            write = made
+        return write, calls
 
     def _changed(
         self, hook: Hook, write: Write, filled: Filled, number: int, told: list[str]

@@ -155,7 +155,7 @@ async def _servers(instant: Now, configurations: Iterable[ApiObject]) -> list[Ap
     """The Services of webhooks, and what may be behind them."""
     hooks = (hook for one in configurations for hook in items(one.raw, "webhooks"))
     services = (section(hook, "clientConfig", "service") for hook in hooks)
-    namespaces = dict.fromkeys(str(one["namespace"]) for one in services if one)
+    namespaces = dict.fromkeys(str(one.get("namespace")) for one in services if one)
     kinds = ("Service", *BEHIND)
     return [one for each in namespaces for one in await _of_kinds(instant, kinds, each)]
 

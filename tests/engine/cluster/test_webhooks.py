@@ -12,7 +12,12 @@ from engine.objects.documents import Path
 from engine.objects.objects import Manifest
 from engine.objects.scripts.reading import read_annotation, read_scripts
 from tests.builders import node, played, pod, scene
-from tests.engine.cluster.test_admission_policies import create, deployment
+from tests.engine.cluster.test_admission_policies import (
+    binding,
+    create,
+    deployment,
+    policy,
+)
 from tests.engine.cluster.test_custom_kinds import definition, told, widget
 
 CONFIG_MAPS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}
@@ -236,8 +241,8 @@ def test_failing_match_condition_is_forbidden_unless_ignored() -> None:
 
 def test_equivalent_versions_match_unless_exact() -> None:
     rule = {"apiGroups": ["apps"], "apiVersions": ["v1beta1"], "resources": ["deployments"]}
-    for policy, said in (("Equivalent", f"Forbidden: {DENIED}no"), ("Exact", "")):
-        held = configuration(hook(rule=rule, matchPolicy=policy))
+    for match, said in (("Equivalent", f"Forbidden: {DENIED}no"), ("Exact", "")):
+        held = configuration(hook(rule=rule, matchPolicy=match))
         assert create(cluster_of(ALWAYS, made=(held,)), deployment("d")) == said
 
 
@@ -370,6 +375,24 @@ def test_webhook_may_be_invoked_again(again: str, count: str) -> None:
     alone = cluster_of(counting, made=(mutating(hook("/count", reinvocationPolicy=again)),))
     assert create(alone, config_map(start="yes")) == ""
     assert data_of(alone)["n"] == "1"
+
+
+def test_policies_and_webhooks_invoke_each_other_again() -> None:
+    count = "[JSONPatch{op: 'add', path: '/data/p', value: has(object.data.p) ? '2' : '1'}]"
+    changing = policy(rule=CONFIG_MAPS, reinvocationPolicy="IfNeeded")
+    changing["kind"] = "MutatingAdmissionPolicy"
+    del changing["spec"]["validations"]
+    changing["spec"]["mutations"] = [{"patchType": "JSONPatch", "jsonPatch": {"expression": count}}]
+    bound = binding()
+    bound["kind"] = "MutatingAdmissionPolicyBinding"
+    del bound["spec"]["validationActions"]
+    copying = adding("seen")
+    copied = "[JSONPatch{op: 'add', path: '/data/seen', value: object.data.p}]"
+    copying["mutations"][0]["jsonPatch"]["expression"] = copied
+    held = (changing, bound, mutating(hook("/add", reinvocationPolicy="IfNeeded")))
+    cluster = cluster_of(copying, made=held)
+    assert create(cluster, config_map(start="yes")) == ""
+    assert data_of(cluster) == {"start": "yes", "p": "2", "seen": "2"}
 
 
 def test_webhooks_change_pods_of_controllers_with_defaults() -> None:
