@@ -8,7 +8,6 @@ from tests.kube.upstream.suite import Spec
 UNKNOWN: Final = "not explained yet"
 # Patterns of the files or names of specs, and why those do not pass; the first that is found counts.
 _REASONS: Final = (
-    (r"AdmissionWebhook", "a run calls no webhook: its server would be a process in a pod."),
     (r"Aggregator", "a run calls no other API server: it would be a process in a pod."),
     (
         r"conversion_webhook|crd_selectable_fields",

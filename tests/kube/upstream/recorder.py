@@ -45,10 +45,12 @@ class SpecRecorder(Recorder):
             with self.lock:
                 # It is answered once what a command does is done.
                 upstream.sendall("\r\n".join([handler.requestline, *lines, "", ""]).encode())
-                handler.connection.sendall(upstream.recv(65536))
+                answer = upstream.recv(65536)
+                handler.connection.sendall(answer)
                 self._at = self.cluster.now
                 asked = {"method": SOCKET, "path": ROOT.sub("", handler.path)}
-                self.write(**asked, headers={}, body="", status=101, answer=None)
+                status = int(answer.split(b" ", 2)[1])
+                self.write(**asked, headers={}, body="", status=status, answer=None)
             back = threading.Thread(target=_pump, args=(upstream, handler.connection), daemon=True)
             back.start()
             _pump(handler.connection, upstream)

@@ -31,6 +31,8 @@ _SOON_SECONDS = 0.4
 # So long a line may be on its way.
 _LINE_SECONDS = 1.5
 _PROTOCOL = "v5.channel.k8s.io"
+# The status with which a server changes to a WebSocket.
+_ACCEPTED = 101
 # Fields belong to it.
 AGENT = "e2e.test"
 
@@ -87,7 +89,7 @@ class Player:
     async def _ask(self, step: Step, stack: AsyncExitStack) -> None:
         path = substituted(step.path, self._names)
         if step.method == SOCKET:
-            await self._command(path)
+            await self._command(path, step.status)
             return
         headers = {"content-type": JSON, "accept": ACCEPTS, "user-agent": AGENT}
         headers |= {name.lower(): value for name, value in step.headers.items()}
@@ -105,11 +107,14 @@ class Player:
             match(step.answer, found, self._names) if step.answer is not None else self._names
         )
 
-    async def _command(self, path: str) -> None:
-        """Run a command in a container, whatever it answers."""
+    async def _command(self, path: str, status: int) -> None:
+        """Run a command in a container, whatever it answers, or be refused with *status*."""
         async with self._kube.socket(path, _PROTOCOL) as socket:
-            if socket.first["type"] != "websocket.accept":
-                raise Differs("socket", "accepted", socket.first)
+            found = socket.first.get("status", _ACCEPTED)
+            if found != status:
+                raise Differs("socket", status, socket.first)
+            if found != _ACCEPTED:
+                return
             while (await socket.communicator.receive_output(int(HANG_SECONDS)))[
                 "type"
             ] != "websocket.close":
