@@ -75,11 +75,11 @@ class Webhooks:
     @property
     def are_there(self) -> bool:
         """Whether any webhook could be called."""
-        return self.servers.are_there and bool(self.servers.store.objects(self.KIND))
+        return bool(self.servers.store.objects(self.KIND)) and self.servers.are_there
 
     def hooks(self) -> Iterator[tuple[int, Manifest]]:
         """The webhooks with their places, in the order in which they are called."""
-        if not self.servers.are_there:
+        if not self.are_there:
             return
         found = sorted(self.servers.store.objects(self.KIND), key=lambda one: one.name)
         yield from enumerate(hook for one in found for hook in items(one.raw, "webhooks"))

@@ -4,5 +4,5 @@
                  ◀─ output (what logs and exec answer)
 
 No process runs in a container of a run. An entry says how long a container runs and with what code
-it ends, what its probes find, what it prints, and what commands in it answer.
+it ends, what its probes find, what it prints, and what commands and servers in it answer.
 """
