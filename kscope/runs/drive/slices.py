@@ -145,6 +145,11 @@ _REMOVALS = RunTable(
 
 # A slice that does not belong where the run stands divides by zero, so that the statements which
 # have been sent after this one are not carried out.
+# A process that is cut off before its commit would hold the row of its run, which nobody else could
+# take, until PostgreSQL notices that. An idle_in_transaction_session_timeout does not run after
+# statements that were sent together.
+_LET_GO = b"SET LOCAL transaction_timeout = '30s'"
+_CAN_LET_GO = 170_000
 _MOVE_HEAD = (
     "UPDATE runs_run SET"
     " lease_epoch = lease_epoch / (CASE WHEN lease_epoch = %(epoch)s AND (%(is_first)s"
@@ -320,7 +325,10 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
             try:
                 # Statements that are sent together cost one round trip, and the engine, which
                 # computes in another thread, gives the interpreter away once instead of for each.
-                with link.pipeline() if packed.most_rows <= FEW_ROWS else nullcontext():
+                is_small = packed.most_rows <= FEW_ROWS
+                with link.pipeline() if is_small else nullcontext():
+                    if is_small and link.info.server_version >= _CAN_LET_GO:
+                        Cursor(link).execute(_LET_GO)
                     _move_head(moved, run_id, epoch, commit)
                     events_add(link, run_id, packed.rows)
                     # They go with what is written after the event before.

@@ -3,11 +3,12 @@
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connection, connections, transaction
 from django.db.models import F
 from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError as BrokerDown
@@ -253,6 +254,42 @@ def test_a_connection_cut_during_commit_fails_no_run(
     run.refresh_from_db()
     assert cut
     assert (run.status, run.error, run.lease_epoch) == (Run.Status.FINISHED, "", 1)
+
+
+def test_a_slice_may_not_wait_for_its_commit(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, link_of, found = start(play=True, speed="max"), slices._own_link, set[str]()
+
+    @contextmanager
+    def looked_at() -> Iterator[Any]:
+        with link_of() as link:
+            yield link
+            found.update(link.execute("SHOW transaction_timeout").fetchone() or ())
+
+    monkeypatch.setattr(slices, "_own_link", looked_at)
+    in_thread(run).join()
+    assert "30s" in found
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_cut_off_lets_go() -> None:
+    def cut_off() -> None:
+        with slices._own_link() as link, link.pipeline():
+            link.execute(slices._LET_GO.replace(b"30s", b"50ms"))
+        wait_for(lambda: not is_connected(link.info.backend_pid), "it is not let go", every=0.05)
+
+    with pytest.raises(OperationalError), transaction.atomic():
+        cut_off()
+
+
+def is_connected(pid: int) -> bool:
+    """Whether PostgreSQL has a process with this number, by another connection."""
+    another = connection.copy()
+    try:
+        with another.cursor() as cursor:
+            cursor.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [pid])
+            return cursor.fetchone() is not None
+    finally:
+        another.close()
 
 
 def test_the_lease_holds_while_an_engine_is_built(
