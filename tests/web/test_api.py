@@ -354,11 +354,11 @@ def test_commands_mark_jobs_where_the_version_asks(
     run = start(profile=profile, play=True, speed="max")
     template = {"spec": {"containers": [{"name": "c", "image": "app:1"}], "restartPolicy": "Never"}}
     spec = {"completionMode": "Indexed", "completions": 2, "template": template}
-    manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "work"}, "spec": spec}
+    manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "sums"}, "spec": spec}
     with driving(run):
         path = f"/api/v1/runs/{run.pk}/commands/"
         assert post(client, path, {"verb": "create", "manifest": manifest}).status_code == 200
-    made = client.get(f"/api/v1/runs/{run.pk}/objects/job/default/work/").json()
+    made = client.get(f"/api/v1/runs/{run.pk}/objects/job/default/sums/").json()
     assert ("kscope.dev/job-tracking" in made["metadata"].get("annotations", {})) is is_marked
 
 

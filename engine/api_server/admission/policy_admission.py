@@ -52,7 +52,7 @@ class PolicyAdmission:
         self._validating = ValidatingPolicies(store, custom)
         servers = Servers(store, scripts)
         self._hooks_mutating = MutatingWebhooks(servers, custom)
-        self._hooks_validating = ValidatingWebhooks(servers, custom)
+        self._hooks_validating = ValidatingWebhooks(servers)
         self._is_trial = is_trial
         # What they say to the author of what is written now; None: nobody listens.
         self.warnings: list[str] | None = None

@@ -24,18 +24,17 @@ class Objects(Protocol):
 
 
 class HeldObjects:
-    """Some objects of a store, as they were at *clock*."""
+    """Some objects of a store."""
 
-    def __init__(self, objects: Iterable[ApiObject], clock: int = 0) -> None:
+    def __init__(self, objects: Iterable[ApiObject]) -> None:
         self._of: dict[str, dict[str, ApiObject]] = {}
         for one in objects:
             self._of.setdefault(one.kind, {})[one.key] = one
-        self._clock = clock
 
     @property
     def clock(self) -> int:
-        """See Objects."""
-        return self._clock
+        """EPOCH: nothing is written, so no time is kept."""
+        return 0
 
     def find(self, kind: str, key: str) -> ApiObject | None:
         """See Objects."""

@@ -7,11 +7,10 @@ apiserver/pkg/util/webhook/{client,error}.go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Final, NamedTuple
 
-from engine.api_server.custom.kinds import CustomKinds
 from engine.api_server.policies.evaluating import Evaluation, PolicyError
 from engine.api_server.policies.given import labels_of_namespace, variables_of
 from engine.api_server.policies.told import audited, warned_by_webhook
@@ -70,7 +69,6 @@ class Webhooks:
     FAILED_OPEN: ClassVar[str] = ""
 
     servers: Servers
-    custom: CustomKinds = field(repr=False)
 
     @property
     def are_there(self) -> bool:

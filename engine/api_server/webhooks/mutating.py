@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
+from engine.api_server.custom.kinds import CustomKinds
 from engine.api_server.policies.evaluating import PolicyError
 from engine.api_server.policies.given import variables_of
 from engine.api_server.policies.mutations import mutated
@@ -41,6 +42,8 @@ class MutatingWebhooks(Webhooks):
 
     KIND: ClassVar[str] = "MutatingWebhookConfiguration"
     FAILED_OPEN: ClassVar[str] = "failed-open.mutation.webhook.admission.k8s.io/"
+
+    custom: CustomKinds = field(repr=False)
 
     def invoked(
         self, write: Write, filled: Filled, told: list[str], before: Invocations | None = None

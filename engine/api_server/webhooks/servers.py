@@ -60,7 +60,7 @@ class Servers:
     @property
     def are_there(self) -> bool:
         """Whether any entry answers webhooks."""
-        return any(one.webhooks is not None for one in self.scripts)
+        return answer_webhooks(self.scripts)
 
     def behind(self, service: Mapping[str, Any]) -> Server | None:
         """The server that `clientConfig.service` names; None where no script answers for one."""
@@ -104,6 +104,11 @@ class Servers:
             if script.webhooks is not None:
                 return script.webhooks
         return None
+
+
+def answer_webhooks(scripts: Sequence[Script]) -> bool:
+    """Whether any of the entries says what a server answers."""
+    return any(one.webhooks is not None for one in scripts)
 
 
 def _pod_of(workload: ApiObject) -> Pod:

@@ -1,8 +1,8 @@
 """Admission policies and webhooks of a run, asked about requests that write nothing.
 
 They are only tried (`dryRun=All`), or connect to a container. The engine asks about all that is
-written, and is not told of what is not. Here the same code is
-given the same policies, with what they look at, read from the database, and so of webhooks.
+written, and is not told of what is not. Here the same code is given the same policies and webhooks,
+with what they look at, read from the database.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from engine.api_server.custom.kinds import CustomKinds
 from engine.api_server.policies.told import warnings_in
 from engine.api_server.policies.writes import Write
 from engine.api_server.store.held_objects import HeldObjects
-from engine.api_server.webhooks.servers import BEHIND
+from engine.api_server.webhooks.servers import BEHIND, answer_webhooks
 from engine.kernel.errors import ApiError as EngineError
 from engine.objects.custom.definition import DEFINITION
 from engine.objects.custom.objects import CustomObject
@@ -127,13 +127,12 @@ def _object(target: Target, manifest: Manifest) -> ApiObject:
 async def _held(instant: Now, target: Target, scripts: Sequence[Script]) -> HeldObjects | None:
     """What policies and webhooks look at: themselves, the namespace, what they are given; None for none."""
     bindings = await _of_kinds(instant, (f"{kind}Binding" for kind in _POLICIES))
-    answered = any(one.webhooks is not None for one in scripts)
-    configurations = await _of_kinds(instant, _CONFIGURATIONS) if answered else []
-    if not bindings and not configurations:
+    hooks = await _of_kinds(instant, _CONFIGURATIONS) if answer_webhooks(scripts) else []
+    if not bindings and not hooks:
         return None
     policies = await _of_kinds(instant, _POLICIES)
     held = [*bindings, *policies, *await _of_kinds(instant, [DEFINITION])]
-    held += [*configurations, *await _servers(instant, configurations)]
+    held += [*hooks, *await _servers(instant, hooks)]
     custom = CustomKinds(HeldObjects(held))
     wanted = dict.fromkeys(
         (str(kind.get("apiVersion")), str(kind.get("kind")))
