@@ -12,6 +12,7 @@ from kombu.exceptions import OperationalError
 
 from kscope.database_format import WrongFormat, check_connection
 from kscope.runs import nudges
+from kscope.runs.drive.ending.cut_off import sessions_end
 from kscope.runs.drive.ending.stuck import ended_when_stuck
 from kscope.runs.drive.hosting import fleet
 from kscope.runs.drive.slices import run_needs_driver
@@ -47,6 +48,8 @@ def sweep_runs() -> None:
         check_connection(connection)
         with connection.cursor() as cursor:
             waiting = run_needs_driver(cursor)
+        if waiting:
+            sessions_end(waiting)
         for run_id in waiting:
             enqueue(run_id)
 

@@ -1,4 +1,4 @@
-"""PostgreSQL as Django knows it, except for what it says of a read-only disk and of late commits."""
+"""PostgreSQL as Django knows it, except for what a read-only disk makes it say."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.db.backends.postgresql import base
 from django.db.utils import DatabaseErrorWrapper
 from django.utils.functional import cached_property
-from psycopg.errors import InsufficientPrivilege, TransactionTimeout
+from psycopg.errors import InsufficientPrivilege
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -32,10 +32,7 @@ class _Errors(DatabaseErrorWrapper):
     ) -> Any:
         # PostgreSQL has one code for this and for a role without rights, errcode_for_file_access in
         # elog.c. A ProgrammingError would be a defect, and end the run in which it is raised.
-        is_read_only = isinstance(exc_value, InsufficientPrivilege) and _READ_ONLY in str(exc_value)
-        # Django makes an InternalError of this one, though a new connection is all that is needed.
-        is_ended = isinstance(exc_value, TransactionTimeout)
-        if exc_value is not None and (is_read_only or is_ended):
+        if isinstance(exc_value, InsufficientPrivilege) and _READ_ONLY in str(exc_value):
             raise OperationalError(*exc_value.args).with_traceback(traceback) from exc_value
         return super().__exit__(exc_type, exc_value, traceback)
 

@@ -29,6 +29,7 @@ from engine.scheduler.cycle.attempt import SchedulingAttempt
 from kscope.runs import leases, measures
 from kscope.runs.app_registry import registry
 from kscope.runs.drive.checkpoints import Saved, saved_insert
+from kscope.runs.drive.ending import cut_off
 from kscope.runs.drive.tables.dictionaries import dictionaries_keep
 from kscope.runs.drive.tables.run_table import FEW_ROWS, Row, RunTable, records, typed
 from kscope.runs.drive.tables.unwritten import Objects
@@ -145,11 +146,6 @@ _REMOVALS = RunTable(
 
 # A slice that does not belong where the run stands divides by zero, so that the statements which
 # have been sent after this one are not carried out.
-# A process that is cut off before its commit would hold the row of its run, which nobody else could
-# take, until PostgreSQL notices that. An idle_in_transaction_session_timeout does not run after
-# statements that were sent together.
-_LET_GO = b"SET LOCAL transaction_timeout = '30s'"
-_CAN_LET_GO = 170_000
 _MOVE_HEAD = (
     "UPDATE runs_run SET"
     " lease_epoch = lease_epoch / (CASE WHEN lease_epoch = %(epoch)s AND (%(is_first)s"
@@ -172,7 +168,7 @@ _MOVE_HEAD = (
     " status = CASE WHEN %(wake)s AND status = 'finished' THEN 'playing'"
     "  WHEN %(pauses)s AND status = 'playing' THEN 'paused'"
     "  WHEN %(at_end)s AND status = 'playing' THEN 'finished' ELSE status END"
-    f" WHERE id = %(run_id)s RETURNING {CONTROLS}"
+    f" WHERE id = %(run_id)s AND {cut_off.MARK} RETURNING {CONTROLS}"
 ).encode()
 
 _READ_CONTROLS = f"SELECT {CONTROLS} FROM runs_run WHERE id = %s AND lease_epoch = %s".encode()
@@ -327,8 +323,6 @@ def slice_commit(run_id: int, epoch: int, commit: Commit) -> Controls:
                 # computes in another thread, gives the interpreter away once instead of for each.
                 is_small = packed.most_rows <= FEW_ROWS
                 with link.pipeline() if is_small else nullcontext():
-                    if is_small and link.info.server_version >= _CAN_LET_GO:
-                        Cursor(link).execute(_LET_GO)
                     _move_head(moved, run_id, epoch, commit)
                     events_add(link, run_id, packed.rows)
                     # They go with what is written after the event before.

@@ -3,15 +3,18 @@
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from queue import Queue
 from typing import Any
 
+import psycopg
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import OperationalError, connection, connections, transaction
+from django.db import OperationalError, connection, connections
 from django.db.models import F
 from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError as BrokerDown
+from psycopg import Connection
 
 from engine.cluster.cluster import Cluster
 from engine.input.loader import load_files
@@ -21,8 +24,11 @@ from kscope.runs.app_registry import registry
 from kscope.runs.drive import engines, outage, slices
 from kscope.runs.drive.beginning import clusters
 from kscope.runs.drive.checkpoints import engine_bytes
+from kscope.runs.drive.ending import cut_off
+from kscope.runs.drive.ending.cut_off import sessions_end
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.hosting import fleet
+from kscope.runs.manifests.packer import Packer
 from kscope.runs.models import Checkpoint, Run, RunEvent, Scenario
 from kscope.runs.stream import streaming
 from scheduling import tasks
@@ -256,29 +262,55 @@ def test_a_connection_cut_during_commit_fails_no_run(
     assert (run.status, run.error, run.lease_epoch) == (Run.Status.FINISHED, "", 1)
 
 
-def test_a_slice_may_not_wait_for_its_commit(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, link_of, found = start(play=True, speed="max"), slices._own_link, set[str]()
-
-    @contextmanager
-    def looked_at() -> Iterator[Any]:
-        with link_of() as link:
-            yield link
-            found.update(link.execute("SHOW transaction_timeout").fetchone() or ())
-
-    monkeypatch.setattr(slices, "_own_link", looked_at)
-    in_thread(run).join()
-    assert "30s" in found
+def test_who_is_cut_off_lets_go(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    with in_the_middle_of_a_slice(start(), monkeypatch) as (run, pid):
+        sessions_end([run.pk])
+        assert is_connected(pid)
+        monkeypatch.setattr(cut_off, "CUT_OFF_SECONDS", 0)
+        sessions_end([run.pk])
+        wait_for(lambda: not is_connected(pid), "it is not let go", every=0.05)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_transaction_cut_off_lets_go() -> None:
-    def cut_off() -> None:
-        with slices._own_link() as link, link.pipeline():
-            link.execute(slices._LET_GO.replace(b"30s", b"50ms"))
-        wait_for(lambda: not is_connected(link.info.backend_pid), "it is not let go", every=0.05)
+def test_a_slow_owner_keeps_its_run(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = start()
+    assert slices.lease_take(run.pk, "slow")
+    run.refresh_from_db()
+    monkeypatch.setattr(cut_off, "CUT_OFF_SECONDS", 0)
+    with in_the_middle_of_a_slice(run, monkeypatch) as (_, pid):
+        sessions_end([run.pk])
+        assert is_connected(pid)
 
-    with pytest.raises(OperationalError), transaction.atomic():
-        cut_off()
+
+@contextmanager
+def in_the_middle_of_a_slice(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Run, int]]:
+    """A session that copies rows of the run, and waits for more; and its number."""
+    pids, goes_on = Queue[int](), threading.Event()
+
+    def hang(link: Connection, *rest: object) -> None:
+        with suppress(psycopg.OperationalError), link.cursor().copy("COPY runs_run FROM STDIN"):
+            pids.put(link.info.backend_pid)
+            goes_on.wait()
+
+    def write() -> None:
+        commit = slices.Commit(packed=slices.rows_packed({}, Packer()), head=HEAD)
+        with suppress(OperationalError):
+            slices.slice_commit(run.pk, run.lease_epoch, commit)
+        connection.close()
+
+    monkeypatch.setattr(slices, "FEW_ROWS", -1)
+    monkeypatch.setattr(slices, "events_add", hang)
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield run, pids.get(timeout=HANG_SECONDS)
+    finally:
+        goes_on.set()
+        thread.join()
+
+
+HEAD = slices.Head(seq=1, at=1, steps=1, commands=0, digest="", next_at=None)
 
 
 def is_connected(pid: int) -> bool:
