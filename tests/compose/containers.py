@@ -23,7 +23,7 @@ from kscope.up import postgres, valkey
 
 ROOM: Final = Path(__file__).parents[2]
 _VENV: Final = "/opt/venv"
-# What docker-entrypoint.sh of the image does when its data folder is empty, and then.
+# What docker-entrypoint.sh of the image does when its data folder is empty, and then the command.
 _POSTGRES: Final = """
 export PGDATA=/var/lib/postgresql/18/docker
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
@@ -33,7 +33,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
     echo "host all all all scram-sha-256" >> "$PGDATA/pg_hba.conf"
 fi
 # The programs of the wheel look for the socket in /tmp.
-exec postgres -c "listen_addresses=*" -c unix_socket_directories=/var/run/postgresql,/tmp
+exec "$@" -c "listen_addresses=*" -c unix_socket_directories=/var/run/postgresql,/tmp
 """
 _VALKEY_CLI: Final = f"""#!{_VENV}/bin/python
 import os, sys, valkey
@@ -223,11 +223,9 @@ class Container:
         return self._compose.dockerfile if self._asked["image"] == "kscope" else ""
 
     def _command(self) -> list[str]:
-        asked = self._asked.get("command")
-        if asked is None:
-            assert self._name == "postgres", f"which command has the image of {self._name}?"
-            return ["sh", "-ec", _POSTGRES]
-        return shlex.split(asked) if isinstance(asked, str) else asked
+        asked = self._asked["command"]
+        command = shlex.split(asked) if isinstance(asked, str) else asked
+        return ["sh", "-ec", _POSTGRES, "sh", *command] if self._name == "postgres" else command
 
     def _as_asked(self) -> list[str]:
         """The account, without capabilities and new privileges where compose says so."""
