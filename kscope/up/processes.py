@@ -147,6 +147,11 @@ class ForkedProcess:
         return True
 
 
+def has_loader() -> bool:
+    """Whether there is a loader, so that a process takes milliseconds to start."""
+    return bool(os.environ.get(LOADER))
+
+
 def start_function(call: Call, *, stdin: int, stdout: int) -> Process:
     """Start the process of a call; its stderr is ours."""
     loader = os.environ.get(LOADER)

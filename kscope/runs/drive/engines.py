@@ -72,6 +72,11 @@ def engines_rest(hosted: Set[int]) -> bool:
     return is_recent and hosted <= _live.keys()
 
 
+def engines_used() -> float:
+    """When an engine that is kept was driven or asked last, on the monotonic clock; 0 for none."""
+    return max((live.used for live in list(_live.values())), default=0.0)
+
+
 def engines_memory() -> int:
     """By how many bytes this process grew for the engines that it keeps."""
     return sum(live.memory for live in _live.values())

@@ -1,8 +1,11 @@
 """The processes of a worker that host runs, one a core, and which run is given to which of them.
 
 A run goes to the process that had it last, whose engine may still be there, unless that is busy and
-another is not; else to the one that is least busy. Who dies is replaced, and its runs go to others at
-once: nobody else can have committed for it.
+another is not; else to the one that is least busy. The runs of one that dies go to others at once:
+nobody else can have committed for it.
+
+Where a loader forks a process in milliseconds, there are none while there is nothing to drive: one is
+started for a run that would else share a process, and ends when it has had no run for a while.
 """
 
 import contextlib
@@ -22,12 +25,12 @@ from django.conf import settings
 
 from kscope.runs.drive.hosting.at_work import AtWork
 from kscope.runs.record.work import Work
-from kscope.up.processes import Call, Process, start_function
+from kscope.up.processes import Call, Process, has_loader, start_function
 
 MAIN = "kscope.runs.drive.hosting.process:main"
 # A process that is that busy, in hundredths of a core, gets a run back only if all others are, too.
 BUSY = 60
-# Between two starts of a process that ends at once.
+# A process has lived for so long before another one is started in its place.
 PAUSE_SECONDS = 1.0
 MOST_REMEMBERED = 10_000
 # A lease is not renewed for longer by one that does not get on.
@@ -63,6 +66,9 @@ class Member:
     memory_mib: int = 0
     heard: float = field(default_factory=time.monotonic)
     """When it said something."""
+    began: float = field(default_factory=time.monotonic)
+    ends: bool = False
+    """It was told to end, for want of runs."""
 
     @property
     def is_silent(self) -> bool:
@@ -93,9 +99,15 @@ class Fleet:
         size: int,
         gone: Callable[[Death], None],
         did: Callable[[int, dict[int, Work]], None] = lambda pid, done: None,
+        *,
+        rests: bool = False,
     ) -> None:
-        """*gone* is told of each process that ends, *did* once a second what one did for which run."""
+        """*gone* is told of each process that ends, *did* once a second what one did for which run.
+
+        One that *rests* has processes only while there are runs.
+        """
         self._size = size
+        self._least = 0 if rests else size
         self._gone = gone
         self._did = did
         self._members: list[Member] = []
@@ -107,13 +119,14 @@ class Fleet:
         self._ready = threading.Event()
 
     def start(self) -> None:
-        """Begin to start the processes."""
-        for number in range(self._size):
-            threading.Thread(target=self._keep_one, name=f"fleet-{number}", daemon=True).start()
+        """Start the processes that there are always."""
+        with self._lock:
+            while len(self._members) < self._least and not self.drains:
+                self._add()
 
     def wait_until_ready(self, seconds: float) -> bool:
-        """Whether one of the processes takes runs by then."""
-        return self._ready.wait(seconds)
+        """Whether one of the processes takes runs by then, or is started for the first run."""
+        return not self._least or self._ready.wait(seconds)
 
     def adopt(self, run_id: int) -> None:
         """Give the run to a process, or wake it in the one that has it; nothing where all are full."""
@@ -172,11 +185,13 @@ class Fleet:
         return holder
 
     def _chosen(self, run_id: int) -> Member | None:
-        roomy = [one for one in self._members if not (one.is_full or one.is_silent)]
+        roomy = [one for one in self._members if not (one.is_full or one.is_silent or one.ends)]
         least = min(roomy, key=lambda one: one.load, default=None)
         last = self._last.get(run_id)
         if last in roomy and (last.busy < BUSY or (least and least.busy >= BUSY)):
             return last
+        if (least is None or least.runs) and len(self._members) < self._size:
+            return self._add()
         return least
 
     def _note_last(self, run_id: int, member: Member) -> None:
@@ -192,30 +207,41 @@ class Fleet:
 
     # Keeping one, in a thread of its own
 
-    def _keep_one(self) -> None:
-        while not self.drains:
-            began = time.monotonic()
-            member, answers = _started()
-            with self._lock:
-                self._members.append(member)
-                drains = self.drains
-            if drains:
-                self._order(member, "drain")
-            with answers:
-                for line in answers:
-                    self._hear(member, line.decode().split())
-            code = member.process.wait()
-            with self._lock:
-                self._members.remove(member)
-                death = _death(member)
-                self._last = {run: last for run, last in self._last.items() if last is not member}
-            member.at_work.forget_file()
-            with contextlib.suppress(OSError):
-                member.orders.close()
-            if not self.drains:
-                log.error("a process that hosts runs ended, with status %s", code)
-                self._gone(death)
-                time.sleep(max(0.0, PAUSE_SECONDS - (time.monotonic() - began)))
+    def _add(self) -> Member:
+        """Start a process; it takes runs once it says that it is ready."""
+        member, answers = _started()
+        self._members.append(member)
+        keeping = (member, answers)
+        threading.Thread(target=self._keep, args=keeping, name="fleet", daemon=True).start()
+        return member
+
+    def _keep(self, member: Member, answers: IO[bytes]) -> None:
+        """Listen to a process until it ends."""
+        with answers:
+            for line in answers:
+                self._hear(member, line.decode().split())
+        code = member.process.wait()
+        if not (self.drains or member.ends):
+            log.error("a process that hosts runs ended, with status %s", code)
+            time.sleep(max(0.0, PAUSE_SECONDS - (time.monotonic() - member.began)))
+        with self._lock:
+            self._members.remove(member)
+            death = _death(member)
+            self._last = {run: last for run, last in self._last.items() if last is not member}
+        member.at_work.forget_file()
+        with contextlib.suppress(OSError):
+            member.orders.close()
+        if not (self.drains or member.ends):
+            self._gone(death)
+            self.start()
+
+    def _let_end(self, member: Member) -> None:
+        """End a process that has had no runs for a while, unless it has just been given one."""
+        with self._lock:
+            if member.runs or len(self._members) <= self._least:
+                return
+            member.ends = True
+        self._order(member, "drain")
 
     def _hear(self, member: Member, words: list[str]) -> None:
         match words:
@@ -227,6 +253,8 @@ class Fleet:
                 for run_id in waiting:
                     self._order(member, f"adopt {run_id}")
                 self._ready.set()
+            case ["rests"]:
+                self._let_end(member)
             case ["left", run_id, _]:
                 with self._lock:
                     member.runs.discard(int(run_id))
@@ -269,6 +297,6 @@ def begin(
 ) -> Fleet:
     """Make the fleet of this worker, and have it started; for *gone* and *did* see Fleet."""
     global fleet
-    fleet = Fleet(size, gone, did)
+    fleet = Fleet(size, gone, did, rests=has_loader())
     fleet.start()
     return fleet

@@ -120,6 +120,11 @@ class Loop:
         """The drivers, for the keeper."""
         return [one.driver for one in list(self._hosted.values())]
 
+    @property
+    def hosts(self) -> bool:
+        """Whether it has runs."""
+        return bool(self._hosted)
+
     def current(self) -> Driver | None:
         """The driver whose turn it is, for the keeper."""
         current = self._current

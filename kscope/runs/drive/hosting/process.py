@@ -1,7 +1,7 @@
 """A process that hosts runs: it takes those that its worker names, and says which it has left.
 
     worker ── adopt RUN, drain ──▶ stdin
-           ◀── ready, left RUN WHY, busy SHARE MEMORY, did WORK ── stdout
+           ◀── ready, left RUN WHY, busy SHARE MEMORY, did WORK, rests ── stdout
 
 It ends with its worker, or once it is drained: it takes no more runs, and gives back those it has.
 """
@@ -25,6 +25,7 @@ from kscope.runs.drive import garbage
 from kscope.runs.drive.committer import writer_close
 from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.ending.stuck import ended_when_stuck, moves
+from kscope.runs.drive.engines import engines_used
 from kscope.runs.drive.hosting.asks import Asks
 from kscope.runs.drive.hosting.at_work import AtWork
 from kscope.runs.drive.hosting.loop import Loop
@@ -34,6 +35,8 @@ NICENESS = 2
 WRITING_THREADS = 2
 TOLD_SECONDS = 1.0  # how often the worker is told how busy the process is, while it gets on
 LEAST_SHARE = 0.02  # of a core, that a process takes which computes
+# Whoever pauses a run most likely goes on with it soon.
+REST_SECONDS = 120.0
 
 
 def main() -> None:
@@ -55,7 +58,7 @@ def main() -> None:
     # Unbuffered: a thread that reads from a buffer when the interpreter ends would hold its lock.
     orders = open(os.dup(0), "rb", buffering=0)  # noqa: SIM115 PTH123 until the end
     threading.Thread(target=_obey, args=(orders, loop), name="orders", daemon=True).start()
-    threading.Thread(target=_report, args=(worker,), name="report", daemon=True).start()
+    threading.Thread(target=_report, args=(worker, loop), name="report", daemon=True).start()
     Asks(loop.engine_at_head, loop.put, registry.answer_ask).start()
     worker.tell("ready")
     with ended_when_stuck():
@@ -99,9 +102,10 @@ def _stop(loop: Loop) -> None:
     loop.put(lambda: None)
 
 
-def _report(worker: _Worker, cpu: Callable[[], float] = time.process_time) -> None:
+def _report(worker: _Worker, loop: Loop, cpu: Callable[[], float] = time.process_time) -> None:
     """Tell how busy the process is, in hundredths of a core, its memory in MiB, and what it did."""
     before, then, known = cpu(), time.monotonic(), moves()
+    used_at = then
     while True:
         time.sleep(TOLD_SECONDS)
         used, now, moved = cpu(), time.monotonic(), moves()
@@ -110,4 +114,8 @@ def _report(worker: _Worker, cpu: Callable[[], float] = time.process_time) -> No
             worker.tell(f"busy {100 * share:.0f} {garbage.resident_bytes() >> 20}")
         if done := tally.take():
             worker.tell(f"did {orjson.dumps(done, option=orjson.OPT_NON_STR_KEYS).decode()}")
+        used_at = now if loop.hosts else max(used_at, engines_used())
+        if now - used_at > REST_SECONDS:
+            worker.tell("rests")
+            used_at = now
         before, then, known = used, now, moved
