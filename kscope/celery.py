@@ -1,13 +1,13 @@
-"""The Celery application. Workers are started with `celery -A kscope.celery worker`."""
+"""The Celery application. Workers are started with `celery -A kscope.celery worker`, or by `up`."""
 
 import os
-import signal
+import sys
 from collections.abc import Collection
 from typing import Any
 
 from celery import Celery
+from celery.apps.worker import Worker
 from celery.signals import (
-    beat_embedded_init,
     beat_init,
     celeryd_init,
     setup_logging,
@@ -23,10 +23,9 @@ from django.conf import settings
 from structlog.contextvars import bind_contextvars, unbind_contextvars
 
 from kscope import database_format
-from kscope.runs.drive.ending.stopping import is_stopping, stop_ask, stop_unask
+from kscope.runs.drive.ending.stopping import stop_ask, stop_unask
 from kscope.runs.drive.hosting import fleet
-from kscope.up.children import die_with_parent
-from kscope.worker_steps import Drives, GoneSoon, ReadsDatabase, TakesTasks
+from kscope.worker_steps import Beats, Drives, GoneSoon, ReadsDatabase, TakesTasks
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kscope.settings")
 
@@ -34,14 +33,27 @@ app = Celery("kscope")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 assert app.steps is not None
-app.steps["worker"].update({Drives, GoneSoon, ReadsDatabase, TakesTasks})
+app.steps["worker"].update({Beats, Drives, GoneSoon, ReadsDatabase, TakesTasks})
+# Ours is in its place.
+Worker.Blueprint.default_steps.discard("celery.worker.components:Beat")
 
 
-@beat_embedded_init.connect
-@worker_process_init.connect
-def tie_to_worker(**_kwargs: Any) -> None:
-    """Pool processes and the beat die with their worker: a fork does not inherit its tie to us."""
-    die_with_parent()
+def work() -> None:
+    """Be the one worker of `up`, which also sweeps; the words are how many processes drive runs.
+
+    Celery's command line would do the same, but it loads 7 MiB for its other commands.
+    """
+    worker: Any = app.Worker(
+        concurrency=int(sys.argv[1]),
+        queues=[settings.CELERY_TASK_DEFAULT_QUEUE, settings.CELERY_SWEEP_QUEUE],
+        beat=True,
+        loglevel="INFO",
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    worker.start()
+    sys.exit(worker.exitcode)
 
 
 @celeryd_init.connect
@@ -107,20 +119,6 @@ def say_worker_is_ready(**_kwargs: Any) -> None:
     """`up` waits for this file, and Docker's health check looks at it."""
     settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
     (settings.DATA_DIR / "worker-ready").touch()
-
-
-@worker_ready.connect
-def end_with_beat(sender: Any = None, **_kwargs: Any) -> None:
-    """A worker without its beat would find no lost runs: end, to be started again with a new one."""
-    beat = sender.controller.beat
-
-    def look(*_signal: object) -> None:
-        if not is_stopping() and not beat.is_alive():
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    if beat is not None:
-        signal.signal(signal.SIGCHLD, look)
-        look()
 
 
 @worker_shutting_down.connect

@@ -175,6 +175,11 @@ ORDER BY r.id
 """
 
 
+def main() -> None:
+    """Apply the policy of the settings, as a process of its own."""
+    retention_apply(policy_of_settings())
+
+
 def _old_ids(days: int, only: int | None = None) -> list[int]:
     """Runs that are old enough, have no owner and are not waited for."""
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""The loader, and what is forked from it: web, worker, sweeper, and the preparation of a database."""
+"""The loader, and what is forked from it: web, worker, and the preparation of a database."""
 
 import os
 import signal
@@ -68,18 +68,8 @@ class Services:
 
     def start_web(self) -> Child:
         """Start the web process."""
-        words = (
-            *("kscope.asgi:application", "--host", self.options.host),
-            *("--port", str(self.options.port), "--lifespan", "off"),
-            # Deflating every frame for every client costs more than loopback ever saves.
-            *("--ws-per-message-deflate", "false", "--log-level", "info", "--no-access-log"),
-            # Pages send next to nothing over a socket. Sockets are bounded by kscope itself.
-            *("--ws-max-size", "16384", "--limit-concurrency", "4096"),
-            *("--http", "kscope.runs.capacity.connections:HttpProtocol"),
-            # Sockets of open pages do not close by themselves.
-            *("--timeout-graceful-shutdown", "1"),
-        )
-        return self._fork("web", "uvicorn.main:main", words)
+        words = (self.options.host, str(self.options.port))
+        return self._fork("web", "kscope.runs.capacity.connections:serve", words)
 
     @property
     def worker_is_ready(self) -> Path:
@@ -87,30 +77,16 @@ class Services:
         return self.options.data / "worker-ready"
 
     def start_worker(self) -> Child:
-        """Start the worker, which drives runs."""
+        """Start the worker, which has runs driven, and finds those that nobody drives."""
         self.worker_is_ready.unlink(missing_ok=True)
-        return self._start_celery(
+        return self._fork(
             "worker",
-            ["--concurrency", str(self.options.workers)],
+            "kscope.celery:work",
+            [str(self.options.workers)],
             # Warm first: drivers give their runs back within a slice. Then cold; the lease covers
             # the rest.
             stop_signals=((signal.SIGTERM, 10.0), (signal.SIGQUIT, 3.0)),
         )
-
-    def start_sweeper(self) -> Child:
-        """Start a worker for the short tasks of the beat, which are never to wait for runs."""
-        return self._start_celery(
-            "sweeper",
-            ["--queues", "sweeps", "--hostname", "sweeper@%h", "--beat"],
-            stop_signals=((signal.SIGTERM, 2.0), (signal.SIGQUIT, 2.0)),
-        )
-
-    def _start_celery(
-        self, name: str, words: Sequence[str], stop_signals: Sequence[tuple[int, float]]
-    ) -> Child:
-        quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-        words = ("-A", "kscope.celery", "worker", *words, "--loglevel", "INFO", *quiet)
-        return self._fork(name, "celery.__main__:main", words, stop_signals)
 
     def _fork(
         self,

@@ -2,8 +2,7 @@
 
     loader ─────┐
     PostgreSQL ─┼─ prepare (migrate, demo scenarios, first admin) ─┬─ web
-    Valkey ─────┘                                                  ├─ worker
-                                                                   └─ sweeper with beat
+    Valkey ─────┘                                                  └─ worker, with the beat
 
 The loader loads kscope while the servers start; the others are forked from it, and end with it. They
 keep nothing of their own: one that ends by itself is started again. One that ends again and again
@@ -101,9 +100,6 @@ def _start_all(options: Options, sockets: Path, started: Started) -> Services:
     wait_until(lambda: _answers(options), web, patience_s=PATIENCE_S, what="answer")
     ready = services.worker_is_ready
     wait_until(ready.exists, worker, patience_s=PATIENCE_S, what="become ready")
-    # A start does not wait for the sweeper: it finds what was lost, and a start loses nothing.
-    started.add_service(services.start_sweeper)
-    _write_run_file(services, started)
     return services
 
 

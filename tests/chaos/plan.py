@@ -29,7 +29,6 @@ LARGE_FAULTS = (
     "kill up",
     "kill worker",
     "kill web",
-    "kill sweeper",
     "kill Valkey",
     "kill PostgreSQL",
 )

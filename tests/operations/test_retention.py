@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -13,11 +14,12 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from kscope.celery import app as celery
-from kscope.operations import retention
+from kscope.operations import retention, tasks
 from kscope.operations.retention import Policy, retention_apply, retention_plan
 from kscope.operations.tasks import apply_retention
 from kscope.runs import services
 from kscope.runs.drive import slices
+from kscope.runs.drive.hosting import fleet
 from kscope.runs.history.chunks import digest_of
 from kscope.runs.history.states import state_at
 from kscope.runs.models import Checkpoint, Keyframe, Run, RunEvent, ViewChunk
@@ -54,6 +56,31 @@ def test_every_periodic_task_belongs_to_the_sweeper(settings: Any) -> None:
     for entry in settings.CELERY_BEAT_SCHEDULE.values():
         assert entry["task"] in celery.tasks
         assert settings.CELERY_TASK_ROUTES[entry["task"]] == {"queue": "sweeps"}
+
+
+def test_a_worker_with_drivers_retains_apart(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DELETE_RUNS_DAYS = 30
+    monkeypatch.setattr(fleet, "fleet", fleet.Fleet(0, lambda death: None))
+    process = Mock()
+    start = Mock(return_value=process)
+    monkeypatch.setattr(tasks, "start_function", start)
+    monkeypatch.setattr(tasks, "_retaining", None)
+    for is_over in (False, False, True):
+        process.poll.return_value = 0 if is_over else None
+        apply_retention()
+    assert [call.args[0].function for call in start.call_args_list] == [
+        "kscope.operations.retention:main",
+        "kscope.operations.retention:main",
+    ]
+
+
+def test_the_process_apart_follows_the_settings(driven: Run, settings: Any) -> None:
+    settings.DELETE_RUNS_DAYS = 30
+    aged(driven)
+    retention.main()
+    assert not Run.objects.exists()
 
 
 def test_an_old_run_goes_with_all_it_recorded(driven: Run, settings: Any) -> None:

@@ -1,6 +1,5 @@
 """What becomes of the services of a running `up`: each that ends, or hangs, is started again."""
 
-import contextlib
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -41,32 +40,12 @@ def restarted(up: Up, name: str, how: str, since: int) -> None:
     up.wait_until_beyond(up.play_run(), 0)
 
 
-@pytest.mark.parametrize("name", ["loader", "web", "worker", "sweeper"])
+@pytest.mark.parametrize("name", ["loader", "web", "worker"])
 def test_a_dead_service_is_started_again(up: Up, name: str) -> None:
     dead, since = up.child(name), len(up.output)
     dead.kill()
     restarted(up, name, "was ended by SIGKILL", since)
     assert up.pid_of(name) != dead.pid
-
-
-def test_a_sweeper_ends_with_its_beat(up: Up) -> None:
-    since = len(up.output)
-    beat_of(up.child("sweeper")).kill()
-    up.wait_until_it_says("; starting it again.", after=since)
-    assert "\nsweeper " in up.output[since - 1 :]
-
-
-def beat_of(sweeper: psutil.Process) -> psutil.Process:
-    """The process that says when its tasks are due, once there is one."""
-    found: list[psutil.Process] = []
-
-    def is_found() -> bool:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            found.extend(one for one in sweeper.children() if "beat" in " ".join(one.cmdline()))
-        return bool(found)
-
-    wait_for(is_found, "it has no beat")
-    return found[0]
 
 
 def test_a_new_worker_is_not_asked_to_stop(up: Up) -> None:
@@ -77,6 +56,7 @@ def test_a_new_worker_is_not_asked_to_stop(up: Up) -> None:
 
 def test_a_worker_that_cannot_stop_is_started_again(up: Up) -> None:
     since = len(up.output)
+    up.wait_until_beyond(up.play_run(), 0)
     # It waits for the processes that drive runs, and kills them in the end.
     for process in drivers_of(up):
         process.suspend()

@@ -179,7 +179,7 @@ def test_a_service_that_keeps_dying_stops_the_rest(data: Path) -> None:
         up.wait_until_serving()
         family = up.family()
         for _ in range(RESTARTS + 1):
-            kill_anew(up, "sweeper")
+            kill_anew(up, "worker")
         assert up.wait_for_end() == 1
     assert "it has ended too often, stopping the rest" in up.output
     wait_until_ended(family)
