@@ -6,6 +6,7 @@ object; otherwise a line is for people. Used by the settings, so it imports no D
 """
 
 import logging
+import logging.config
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -20,6 +21,11 @@ FORMS = ("lines", "json")
 _OTHERS = ("uvicorn", "uvicorn.error", "celery")
 # Not known before its first use, so it is looked up when a line is written.
 current_request: ContextVar[Any] = ContextVar("current_request", default=None)
+
+
+def configure(form: str, level: str) -> None:
+    """Have this process, and those forked from it, write so; see `logging_settings`."""
+    logging.config.dictConfig(logging_settings(form, level))
 
 
 def logging_settings(form: str, level: str) -> dict[str, Any]:
@@ -54,6 +60,7 @@ def logging_settings(form: str, level: str) -> dict[str, Any]:
                 name: {"level": level}
                 for name in ("engine", "kscope", "scheduling", "volumes", "kube")
             },
+            "django": {"level": "INFO"},
             **{name: {"handlers": [], "level": "INFO", "propagate": True} for name in _OTHERS},
             "uvicorn.error": {
                 "handlers": [],

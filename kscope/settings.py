@@ -184,7 +184,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 CELERY_TIMEZONE = "UTC"
-# Runs may keep every process of a worker busy, so that what looks after them has a worker of its own.
+# In a cluster one worker sweeps, and has the beat; the worker of `up` takes tasks of both queues.
 CELERY_SWEEP_QUEUE = "sweeps"
 CELERY_TASK_ROUTES = {
     "scheduling.tasks.sweep_runs": {"queue": CELERY_SWEEP_QUEUE},
@@ -432,7 +432,9 @@ SPECTACULAR_SETTINGS = {
     ],
 }
 
-LOGGING = logs.logging_settings(
+# Here, once: Django would do it again in each process that is forked, and Celery yet again.
+LOGGING_CONFIG = None
+logs.configure(
     env.env_choice(os.environ, "KSCOPE_LOG_FORMAT", "lines", logs.FORMS),
     env.env_choice(os.environ, "KSCOPE_LOG", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR")),
 )

@@ -9,9 +9,11 @@ How fast the body of a request must come is bounded where it is asked for: see `
 """
 
 import asyncio
+import sys
 from collections import Counter
 from typing import Any, ClassVar
 
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS = 10.0
@@ -95,3 +97,24 @@ class HttpProtocol(HttpToolsProtocol):
     def _refuse(self, status: bytes, words: bytes) -> None:
         self.transport.write(_REFUSAL % (status, len(words), words))
         self.transport.close()
+
+
+def serve() -> None:
+    """Be the web process of `up`, at the host and port of the words, with kscope's own log."""
+    host, port = sys.argv[1:]
+    uvicorn.run(
+        "kscope.asgi:application",
+        host=host,
+        port=int(port),
+        http=HttpProtocol,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        limit_concurrency=4096,
+        # Pages send next to nothing over a socket. Sockets are bounded by kscope itself.
+        ws_max_size=16384,
+        # Deflating every frame for every client costs more than loopback ever saves.
+        ws_per_message_deflate=False,
+        # Sockets of open pages do not close by themselves.
+        timeout_graceful_shutdown=1,
+    )
