@@ -56,9 +56,13 @@ SETTINGS = {
     "autovacuum_naptime": "10s",
     "wal_level": "minimal",
     "max_wal_senders": "0",
+    # Else a process waits for subscriptions, which this level does not allow.
+    "max_logical_replication_workers": "0",
     "log_min_messages": "warning",
     "timezone": "UTC",
 }
+# Of newer versions, by the first that knows them: three processes would read ahead for scans of disks.
+NEWER_SETTINGS = {18: {"io_method": "sync"}}
 THROWAWAY = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
 
 
@@ -86,11 +90,12 @@ class Postgres:
         if major is None:
             binaries = find_binaries(self.user)
             self._create(binaries)
+            major = self._major_of_files() or 0
         else:
             binaries = find_binaries(self.user, major, self.data)
         child = start_child(
             "PostgreSQL",
-            [binaries / "postgres", "-D", self.data, "-k", self.sockets, *self._options()],
+            [binaries / "postgres", "-D", self.data, "-k", self.sockets, *self._options(major)],
             log=self.log,
             context=self._context,
             # When `up` is killed, an immediate shutdown, after which the next start recovers in a moment:
@@ -149,8 +154,10 @@ class Postgres:
     def _context(self) -> ProcessContext:
         return ProcessContext(self._env(), self.sockets, self.user)
 
-    def _options(self) -> list[str]:
+    def _options(self, major: int) -> list[str]:
         settings = SETTINGS | (THROWAWAY if self.throwaway else {})
+        for since, newer in NEWER_SETTINGS.items():
+            settings |= newer if major >= since else {}
         return [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
 
     def _is_ready(self, pid: int) -> bool:
