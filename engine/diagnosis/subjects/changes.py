@@ -79,7 +79,7 @@ def _for_claim(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candidate
     meant = [named] if named is not None else []
     meant += [each for each in scene.volumes() if is_volume_bound_to_claim(each, claim)]
     for volume in {each.name: each for each in meant}.values():
-        yield from _for_mismatch(claim, volume)
+        yield from _for_mismatch(scene, claim, volume)
     for pod in scene.users(claim):
         node = None if not pod.node_name else scene.node(pod.node_name)
         if node is not None and not claim.volume_name:
@@ -123,7 +123,9 @@ def deleted_users(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Candid
     )
 
 
-def _for_mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Candidate]:
+def _for_mismatch(
+    scene: Scene, claim: PersistentVolumeClaim, volume: PersistentVolume
+) -> Iterator[Candidate]:
     """What the volume that is meant does not have of what the claim asks for."""
     (verdict,) = explain_candidates(claim, [volume])
     rules = {each.rule for each in verdict.faults}
@@ -170,8 +172,17 @@ def _for_mismatch(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Ite
                 command=patched(volume.id, {"metadata": {"labels": dict(labels)}}),
                 note=say("Other claims with that selector may take it, too."),
             )
-    if "claimed" in rules:
+    if "claimed" in rules and not _is_in_use(scene, volume):
         yield _without_claim_ref(volume)
+    elif "claimed" in rules and claim.volume_name:
+        text = say("Make claim {claim} again without volumeName", claim=claim.key)
+        yield _claim_again(claim, {"volumeName": None}, text)
+
+
+def _is_in_use(scene: Scene, volume: PersistentVolume) -> bool:
+    """Whether a claim that is there has the volume: without its claimRef the claim is Lost."""
+    holder = scene.claim(volume.claim_key)
+    return holder is not None and is_volume_bound_to_claim(volume, holder)
 
 
 def _claim_again(
@@ -190,7 +201,7 @@ def _for_near_misses(scene: Scene, claim: PersistentVolumeClaim) -> Iterator[Can
     volumes = {each.name: each for each in scene.volumes()}
     for verdict in explain_candidates(claim, volumes.values()):
         if len(verdict.faults) == 1:
-            yield from _for_mismatch(claim, volumes[verdict.volume])
+            yield from _for_mismatch(scene, claim, volumes[verdict.volume])
 
 
 def _for_volume(volume: PersistentVolume) -> Iterator[Candidate]:

@@ -7,6 +7,8 @@ import pytest
 from engine.cluster.cluster import Cluster
 from engine.cluster.commands import Command
 from engine.diagnosis import Diagnosis
+from engine.diagnosis.subjects.changes import changes_for
+from engine.diagnosis.subjects.scene import Scene
 from engine.diagnosis.why import explain_object
 from tests.builders import Manifest, budget, node, played, pod, scene
 
@@ -216,3 +218,20 @@ def test_a_job_that_has_ended_wants_no_pods(
     found = _asked(cluster, "Job", "default/once")
     assert [each.sentence for each in found.causes] == sentences
     assert all(each.because for each in found.causes)
+
+
+@pytest.mark.parametrize("named", [{}, {"volumeName": "pv"}])
+def test_volume_of_a_living_claim_stays_its(named: dict[str, str]) -> None:
+    volume = _volume(claimRef={"namespace": "default", "name": "first"})
+    whole = Scene.of(_cluster(_claim("first"), volume, _claim("second", **named)))
+    second = whole.claim("default/second")
+    assert second is not None
+    proposed = [each.command.object for each in changes_for(whole, second)]
+    assert "volume/pv" not in proposed
+
+
+def test_claim_leaves_a_volume_of_another() -> None:
+    taken = _volume(claimRef={"namespace": "default", "name": "first"})
+    cluster = _cluster(_claim("first"), taken, _volume("spare"), _claim("second", volumeName="pv"))
+    (fix, *_) = _asked(cluster, "PersistentVolumeClaim", "default/second").fixes
+    assert fix.text.startswith("Make claim default/second again without volumeName")
