@@ -9,6 +9,7 @@ from typing import Final
 from engine.cluster.cluster import Cluster
 from engine.controllers.expansion import capacity_of, requested_size
 from engine.diagnosis.report import Cause
+from engine.diagnosis.subjects.pods.resizes import is_being_resized
 from engine.diagnosis.subjects.scene import Scene
 from engine.diagnosis.subjects.workloads import KINDS as WORKLOADS
 from engine.diagnosis.subjects.workloads import pods_of, replica_sets
@@ -47,6 +48,9 @@ def predict(cluster: Cluster, kind: str, key: str) -> Prediction:
     if obj is None:
         return Prediction(gone, goes_on=True)
     if isinstance(obj, Pod) and obj.phase == "Running" and not obj.deletion_timestamp:
+        if is_being_resized(obj):
+            waits = say("it runs on {node_name}, and is not resized", node_name=obj.node_name)
+            return Prediction(waits)
         return Prediction(say("it runs on {node_name}", node_name=obj.node_name), goes_on=True)
     if kind in WORKLOADS and (waiting := _not_running(cluster, obj)):
         return Prediction(

@@ -31,6 +31,8 @@ _OF_REASON: Final[Mapping[str, Sentence]] = {
     "FailedPrepareDynamicResources": say("devices are not prepared"),
     "FailedCreatePodSandBox": say("sandbox cannot be made"),
     "ContainerCreating": say("containers are not created"),
+    "PodResizePending": say("pod cannot be resized"),
+    "PodResizeInProgress": say("pod cannot be resized"),
     "Unhealthy": say("probe fails"),
     "BackOff": say("container starts again and again"),
     "CreateContainerConfigError": say("container cannot be configured"),
@@ -42,6 +44,8 @@ _OF_REASON: Final[Mapping[str, Sentence]] = {
     "FileSystemResizeFailed": say("volume cannot grow"),
     "Resizing": say("volume does not grow"),
     "FileSystemResizePending": say("volume does not grow"),
+    "ModifyVolumeError": say("volume is not modified"),
+    "VolumeModifyFailed": say("volume is not modified"),
 }
 # By the object that causes it.
 _OF_OBJECT: Final[Mapping[str, Sentence]] = {
@@ -110,14 +114,19 @@ def short_of(group: Group) -> Sentence:
         return say("held by a finalizer")
     kind = group.by.partition(" ")[0]
     if group.kind in ("placed-but-stuck", "claim"):
-        # "FailedMount ×7, last …: message"
-        reason = group.observed.partition(":")[0].partition(" ")[0]
-        if "(driver " in group.by and group.kind == "placed-but-stuck" or kind == "driver":
+        # "FailedMount ×7, last …: message", "Condition Resizing since …"
+        words = group.observed.partition(":")[0].split(" ", 2)
+        reason = words[1] if words[0] == "Condition" and len(words) > 1 else words[0]
+        # "volume pv-1 (driver …)" is a volume whose driver is there and refuses.
+        is_of_driver = kind == "driver" or (kind != "volume" and "(driver " in group.by)
+        if is_of_driver and (kind == "driver" or group.kind == "placed-but-stuck"):
             return say("CSI driver is not registered")
         said = _OF_OBJECT.get(kind) if kind != "storageclass" else None
         return said or _OF_REASON.get(reason) or _OF_KIND[group.kind]
     if group.kind == "workload-refused":
         return _OF_RULE.get(kind) or _OF_OBJECT.get(kind) or _OF_KIND[group.kind]
+    if group.kind == "node" and kind == "poddisruptionbudget":
+        return say("a budget refuses the drain")
     return _OF_KIND[group.kind]
 
 

@@ -21,7 +21,7 @@ from engine.framework.explaining.case import listed
 from engine.kernel.sentences import NOTHING, Sentence, say, say_count, together, verbatim
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest, from_manifest
-from engine.objects.phases import SELECTED_NODE
+from engine.objects.phases import ATTRIBUTES_CLASS, SELECTED_NODE
 from engine.objects.values.quantity import value
 
 _REFUSED: Final = ("ProvisioningFailed", "FailedBinding", "ClaimLost", "ClaimMisbound")
@@ -35,6 +35,9 @@ _RESIZING: Final = (
     "ControllerResizeError",
     "NodeResizeError",
 )
+# Upstream: external-resizer, pkg/modifycontroller; k8s.io/api core/v1, ModifyVolumeStatus.
+_MODIFY: Final = ("VolumeModifyFailed", "ModifyVolumeError")
+_REFUSED_MODIFY: Final = ("Infeasible", "Pending")
 _WAITS: Final = "ExternalProvisioning"
 _PATIENCE_SECONDS: Final = 300
 _NO_CLASS: Final = re.compile(r'storageclass\S* "([^"]+)" not found')
@@ -78,7 +81,7 @@ def _trouble(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEv
     if phase == "Lost":
         return _lost(evidence, claim)
     if phase == "Bound":
-        return _resizing(evidence, claim)
+        return _resizing(evidence, claim) or _modifying(evidence, claim)
     events = evidence.events(claim, *_REFUSED)
     if events:
         return events[-1].reason, events[-1].message, events
@@ -131,6 +134,19 @@ def _resizing(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenE
     return str(found.get("type")), str(found.get("message") or ""), events
 
 
+def _modifying(evidence: Evidence, claim: Manifest) -> tuple[str, str, list[SeenEvent]] | None:
+    """A claim that names another VolumeAttributesClass than it has, and does not get it."""
+    under_way = section(claim, "status", "modifyVolumeStatus")
+    seen = condition(claim, _MODIFY[1]) or {}
+    has_failed = seen.get("status") == "True"
+    if not under_way or not (has_failed or under_way.get("status") in _REFUSED_MODIFY):
+        return None
+    events = evidence.events(claim, _MODIFY[0])
+    if events:
+        return events[-1].reason, events[-1].message, events
+    return _MODIFY[1], str(seen.get("message") or under_way.get("status")), []
+
+
 def _grows(claim: Manifest) -> bool:
     """Whether it asks for more than it has."""
     has = section(claim, "status", "capacity").get("storage")
@@ -141,6 +157,8 @@ def _grows(claim: Manifest) -> bool:
 def _key(claim: Manifest, reason: str, message: str) -> tuple[str, ...]:
     spec = section(claim, "spec")
     storage_class = str(spec.get("storageClassName") or "")
+    if reason in _MODIFY:
+        return ("attributes", _attributes_wanted(claim))
     missing = _NO_CLASS.search(message)
     if missing is not None:
         return ("class", missing[1])
@@ -211,6 +229,8 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[s
         text, changes = _growth(evidence, found.claims, text)
         if found.reason == _EXPANDS:
             text, changes = _resizer(evidence, driver, text)
+    elif found.reason in _MODIFY:
+        text, by, changes = _modification(evidence, found.claims, text)
     elif driver and (owner := behind(evidence, driver, "controller", "provisioner")) is not None:
         text = together(text, owner.said(evidence, IS_DRIVER, driver=driver))
         facts = facts_of(owner)
@@ -534,3 +554,49 @@ def _growth(
                 )
             )
     return text, changes[:1]
+
+
+def _modification(
+    evidence: Evidence, claims: list[Manifest], text: Sentence
+) -> tuple[Sentence, str, list[Change]]:
+    """Which VolumeAttributesClass the claims name and have, and the one that they may go back to."""
+    wanted = _attributes_wanted(claims[0])
+    has = str(section(claims[0], "status").get("currentVolumeAttributesClassName") or "")
+    by, changes = known_as("volumeattributesclass", wanted), list[Change]()
+    names = listed([key_of(each) for each in claims], 3)
+    if evidence.has(ATTRIBUTES_CLASS) and evidence.find(ATTRIBUTES_CLASS, wanted) is None:
+        text = together(text, say("There is no VolumeAttributesClass {wanted}.", wanted=wanted))
+        create = say("Create VolumeAttributesClass {wanted}", wanted=wanted)
+        changes.append(Change(text=create, kind="class"))
+    if has:
+        named = say(
+            "VolumeAttributesClass {wanted} is wanted, and {has} is what it has.",
+            wanted=wanted,
+            has=has,
+        )
+        text = together(text, named)
+        back = {"spec": {"volumeAttributesClassName": has}}
+        mine = [each for each in claims if _has_class(each, has)]
+        changes.append(
+            Change(
+                text=say(
+                    "Let {claims} name VolumeAttributesClass {has} again, or one whose parameters "
+                    "the driver takes",
+                    claims=names,
+                    has=has,
+                ),
+                kind="class",
+                note=say("The volume stays in use, as it is."),
+                commands=bodies(patch_of(each, back) for each in mine),
+            )
+        )
+    return text, by, changes
+
+
+def _attributes_wanted(claim: Manifest) -> str:
+    found = section(claim, "status", "modifyVolumeStatus")
+    return str(found.get("targetVolumeAttributesClassName") or "")
+
+
+def _has_class(claim: Manifest, name: str) -> bool:
+    return section(claim, "status").get("currentVolumeAttributesClassName") == name

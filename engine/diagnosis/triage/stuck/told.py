@@ -17,6 +17,9 @@ SANDBOX: Final = "FailedCreatePodSandBox"
 # Why a pod that runs is not ready. Upstream: kubelet/events/event.go, ContainerUnhealthy; reasons of
 # kubelet/status/generate.go.
 UNREADY: Final = ("Unhealthy", "ReadinessGatesNotReady", "ContainersNotReady", "BackOff")
+# Upstream: k8s.io/api core/v1, PodResizePending and PodResizeInProgress; the reasons of the first.
+RESIZING: Final = ("PodResizePending", "PodResizeInProgress")
+_INFEASIBLE, _DEFERRED, _ERROR_OF_RESIZE = "Infeasible", "Deferred", "Error"
 # What a volume manager says after it has waited in vain: others say why.
 _SUMMARIES: Final = ("Unable to attach or mount volumes", "timed out waiting for the condition")
 _PULL: Final = ("pull image", "pulling image", "ErrImagePull", "ImagePullBackOff")
@@ -73,6 +76,23 @@ def _length(event: SeenEvent) -> int:
 
 def _sums_up(event: SeenEvent) -> bool:
     return any(words in event.message for words in _SUMMARIES)
+
+
+def unresized(evidence: Evidence, pod: Manifest) -> Told | None:
+    """Why a pod that runs does not get what it asks for since it was resized; None where it will.
+
+    The kubelet tries what it has deferred again: only one that has waited for long is told.
+    Upstream: pkg/kubelet/status/status_manager.go, SetPodResizePendingCondition().
+    """
+    for kind in RESIZING:
+        found = condition(pod, kind)
+        if found is None or found.get("status") != "True":
+            continue
+        reason, since = found.get("reason"), str(found.get("lastTransitionTime") or "")
+        is_long = evidence.age_seconds(since) > PATIENCE_SECONDS
+        if reason in (_INFEASIBLE, _ERROR_OF_RESIZE) or (reason == _DEFERRED and is_long):
+            return Told(kind, f"{reason}: {found.get('message') or ''}".rstrip(": "), [])
+    return None
 
 
 def unready(evidence: Evidence, pod: Manifest, warnings: Sequence[SeenEvent]) -> Told | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, cast
 
+from engine.diagnosis.observed.evidence import is_ready
 from engine.diagnosis.report import Cause, Check
 from engine.diagnosis.triage.answer import Help
 from engine.diagnosis.triage.asking import ASSUMED
@@ -83,10 +84,20 @@ def headline(explained: Explained) -> str:
     if not explained.is_stuck:
         return f"Nothing is wrong with {what}{_well(explained, node)}"
     if explained.found.kind == "Pod":
-        return _joined(
-            f"{what} {f'is on {node} and does not start' if node else 'waits'}", answer.sentence
-        )
+        return _joined(f"{what} {_stuck_pod(explained, node)}", answer.sentence)
     return _joined(f"{what} is stuck", answer.sentence)
+
+
+def _stuck_pod(explained: Explained, node: str) -> str:
+    """What a pod that is stuck does all the same."""
+    if not node:
+        return "waits"
+    raw = explained.evidence.find(explained.found.kind, explained.found.key) or {}
+    if raw["metadata"].get("deletionTimestamp"):
+        return f"is on {node} and does not end"
+    if _phase(explained) != "Running":
+        return f"is on {node} and does not start"
+    return f"runs on {node}" if is_ready(raw) else f"runs on {node} and is not ready"
 
 
 def _joined(state: str, sentence: str) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from engine.diagnosis.observed.evidence import (
     Evidence,
     SeenEvent,
+    condition,
     is_ready,
     key_of,
 )
@@ -36,12 +37,14 @@ from engine.diagnosis.triage.stuck.placed.unseen import (
 )
 from engine.diagnosis.triage.stuck.told import (
     PATIENCE_SECONDS,
+    RESIZING,
     SANDBOX,
     UNREADY,
     Told,
     container_statuses,
     told_by,
     unready,
+    unresized,
 )
 from engine.framework.explaining.case import listed
 from engine.kernel.sentences import NOTHING, Sentence, count_phrase, say, say_count, verbatim
@@ -90,9 +93,9 @@ def placed_groups(evidence: Evidence, broken: dict[str, Broken]) -> Iterator[Gro
 def _trouble(evidence: Evidence, pod: Manifest) -> Told | None:
     """Why the pod does not run: reason, message and the Events that say so; None if it runs."""
     status, waiting = section(pod, "status"), _waiting(pod)
-    # Most pods of a cluster run and are ready: of them nothing more is asked.
+    # Most pods of a cluster run and are ready: of them only resizes are asked.
     if not waiting and status.get("phase") == "Running" and is_ready(pod):
-        return None
+        return unresized(evidence, pod)
     faulty = next((each for each in waiting if str(each.get("reason")) not in STARTING), None)
     warnings = [each for each in evidence.events(pod) if each.is_warning]
     warnings = [each for each in warnings if each.reason != "FailedScheduling"]
@@ -178,14 +181,24 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Group:
         by=explained.by or (owners_text(workloads) if workloads else known_as("pod", keys[0])),
         observed=_observed(found),
         predicted=_predicted(found, explained),
-        contradicts=not found.is_inferred or bool(explained.lets_go),
-        since=min(filter(None, (first, started_at)), default=""),
+        contradicts=not (found.is_inferred or found.reason in RESIZING) or bool(explained.lets_go),
+        since=_resized_since(found) or min(filter(None, (first, started_at)), default=""),
         pods=tuple(keys),
         claims=(key[1],) if key[0] == "unbound" else (),
         workloads=tuple(workloads),
         facts=explained.facts,
         changes=explained.changes,
         conclusion=NOTHING if explained.changes else _outside(found.reason),
+    )
+
+
+def _resized_since(found: Stuck) -> str:
+    """Since when the first of the pods waits for its resize; "" for pods that wait for nothing."""
+    if found.reason not in RESIZING:
+        return ""
+    seen = (condition(each, found.reason) or {} for each in found.objects)
+    return min(
+        filter(None, (str(each.get("lastTransitionTime") or "") for each in seen)), default=""
     )
 
 
@@ -198,13 +211,17 @@ def _cause(
         pods = say_count(
             "The pod of {workloads}", "The {count} pods of {workloads}", len(keys), workloads=owners
         )
-    text = _UNREADY if reason in UNREADY else _IDLE
+    text = _UNREADY if reason in UNREADY else _UNRESIZED if reason in RESIZING else _IDLE
     return text.say(len(keys), pods=pods, nodes=listed(nodes, 4), why=why)
 
 
 _UNREADY: Final = count_phrase(
     "{pods} runs and is not ready ({nodes}): {why}",
     "{pods} run and are not ready ({nodes}): {why}",
+)
+_UNRESIZED: Final = count_phrase(
+    "{pods} runs and is not resized ({nodes}): {why}",
+    "{pods} run and are not resized ({nodes}): {why}",
 )
 _IDLE: Final = count_phrase(
     "{pods} has its node and does not run ({nodes}): {why}",
@@ -214,6 +231,8 @@ _IDLE: Final = count_phrase(
 
 def _outside(reason: str) -> Sentence:
     """What of a failure kscope does not play."""
+    if reason in RESIZING:
+        return say("No change was tried: what a node has is not changed by a resize.")
     if reason in ("FailedAttachVolume", "FailedMount", "FailedMapVolume"):
         return say("No change was tried: what drivers and mounts answer is outside the model.")
     return say("No change was tried: containers and images are outside the model.")
@@ -222,6 +241,8 @@ def _outside(reason: str) -> Sentence:
 def _observed(found: Stuck) -> Sentence:
     """What the files say; a refusal that was inferred from the objects stands in no Event."""
     status = section(found.objects[0], "status")
+    if found.reason in RESIZING:
+        return say("Condition {type} is True, {reason}", type=found.reason, reason=found.message)
     waiting = [
         str(reason)
         for each in items(status, "containerStatuses")
@@ -242,6 +263,8 @@ def _predicted(found: Stuck, explained: Explained) -> Sentence:
         return explained.lets_go
     if found.is_inferred:
         return say("{reason}: {message}.", reason=found.reason, message=found.message)
+    if found.reason in RESIZING:
+        return say("The kubelet leaves it as it is: a pod does not move while it runs.")
     return say("Healthy nodes would run them: what keeps them lies outside scheduling.")
 
 
@@ -277,7 +300,8 @@ def _explained(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Explai
         driver = section(known, "spec", "csi").get("driver")
         by = known_as("volume", f"{volume[1]} (driver {driver})" if driver else volume[1])
         facts = (f"volume/{volume[1]}",)
-    said = f"{found.reason}: {found.message}" if found.message else found.reason
+    message = found.message.rstrip(".")
+    said = f"{found.reason}: {message}" if message else found.reason
     return Explained(verbatim(f"{said}."), by, facts=facts)
 
 
