@@ -164,6 +164,8 @@ def _groups(
     named = {group.by.replace(" ", "/", 1) for group in placed}
     volumes = list(volume_groups(evidence))
     named |= {name for group in volumes for name in group.objects}
+    drains = list(drain_groups(cluster, evidence))
+    named |= {f"node/{name}" for group in drains for name in group.nodes}
     leaving = leaving_groups(evidence, broken, named)
     stalled = stalled_groups(evidence)
     found = map(in_order.named_in, (*placed, *leaving, *claims, *volumes, *stalled))
@@ -174,7 +176,7 @@ def _groups(
     deciding.pending = [pod for pod in deciding.pending if pod.key not in waiting]
     held_ones = held_back(evidence, deciding)
     awaited = {name for held in held_ones for name in awaited_nodes(held, broken)}
-    nodes = (*node_groups(evidence, broken, awaited), *drain_groups(cluster, evidence))
+    nodes = (*node_groups(evidence, broken, awaited), *drains)
     yield from (_Found(shown.group(in_order.named_in(each))) for each in nodes)
     for unmade, made in refused_groups(evidence, cluster):
         group = shown.group(unmade)

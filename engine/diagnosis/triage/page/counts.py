@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from engine.diagnosis.observed.evidence import Evidence, controller_reference, key_of
+from engine.diagnosis.observed.evidence import Evidence, controller_reference, is_under_way, key_of
 from engine.diagnosis.triage.drawn import WorkloadCount
 from engine.diagnosis.triage.report import Group
 from engine.objects.manifest_parts import section
@@ -44,7 +44,7 @@ class PodCounts:
         """
         waiting = Counter({each.workload: each.waiting for each in group.workload_counts})
         missing = Counter(waiting)
-        running = Counter[str]()
+        running, ended = Counter[str](), Counter[str]()
         for key in group.pods:
             pod = self._evidence.find("Pod", key)
             if pod is None:
@@ -52,12 +52,13 @@ class PodCounts:
             owner = self._owner(pod)
             waiting[owner] += 1
             running[owner] -= _is_running(pod)
+            ended[owner] += not is_under_way(pod)
         counts = [
             WorkloadCount(
                 workload=self._name(owner),
                 waiting=number,
                 running=self._running[owner] + running[owner],
-                of=self._pods[owner] + missing[owner],
+                of=self._pods[owner] + missing[owner] + ended[owner],
             )
             for owner, number in waiting.items()
         ]

@@ -201,7 +201,8 @@ def test_pods_that_a_full_quota_refuses_are_missed() -> None:
     assert "requests.cpu: 1 of 1 are used and one more pod asks for 1" in group.cause
 
 
-def test_a_drain_that_a_budget_refuses_is_named() -> None:
+def _budgeted() -> list[Manifest]:
+    """A Deployment of one pod, which runs on n1, and a budget that keeps it there."""
     web = deployment("web", 1, 1)
     made = _named("ReplicaSet", "web-1", spec={"replicas": 1})
     made["metadata"]["ownerReferences"] = [
@@ -215,9 +216,32 @@ def test_a_drain_that_a_budget_refuses_is_named() -> None:
         BUDGET, "web", spec={"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
     )
     budget["apiVersion"] = "policy/v1"
+    return [web, made, running, budget]
+
+
+def test_a_drain_that_a_budget_refuses_is_named() -> None:
     cordoned = {**node("n1"), "spec": {"unschedulable": True}}
-    group = only_group(cordoned, node("n2"), web, made, running, budget)
+    group = only_group(cordoned, node("n2"), *_budgeted())
     assert (group.by, group.nodes, group.pods) == ("poddisruptionbudget default/web", ("n1",), ())
     assert "A drain of n1, which is cordoned, waits for pod default/web-1-x." in group.cause
     assert group.changes
-    assert not triage_of(node("n1"), node("n2"), web, made, running, budget).groups
+    assert group.short == "a budget refuses the drain"
+    assert not triage_of(node("n1"), node("n2"), *_budgeted()).groups
+
+
+def test_node_that_cannot_be_drained_keeps_its_finalizer() -> None:
+    going = leaving(node("n1"), "karpenter.sh/termination")
+    said = event(going, "FailedDraining", "Failed to drain node")
+    group = only_group(going, node("n2"), said, *_budgeted())
+    assert (group.by, group.nodes) == ("poddisruptionbudget default/web", ("n1",))
+    assert "A drain of n1, which is being deleted, waits for pod default/web-1-x." in group.cause
+    assert group.observed.startswith("FailedDraining ×7")
+    assert not any("finalizer" in each.text for each in group.changes)
+
+
+def test_ended_pod_counts_among_its_workload() -> None:
+    job = {"kind": "Job", "name": "etl", "controller": True}
+    etl = leaving(placed(pod("etl-x"), phase="Succeeded"), "batch.kubernetes.io/job-tracking")
+    etl["metadata"]["ownerReferences"] = [job]
+    (count,) = only_group(node("n1"), etl).workload_counts
+    assert (count.waiting, count.of) == (1, 1)
