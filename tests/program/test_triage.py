@@ -1,10 +1,12 @@
 """`kscope triage`: the answer, its formats, and what narrows it."""
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.builders.nodes import node
 from tests.program.asked import DATA, ROOT, Asked, Program
 
 
@@ -175,3 +177,15 @@ def test_a_folder_is_read_with_what_is_below(kscope: Program) -> None:
     asked = kscope("triage", "10-folder", folder=ROOT / "tests" / "real" / "small")
     assert asked.lines[1].startswith("2 nodes, 1 pod")
     assert "values.yaml, document 1 was skipped" in asked.err.replace("\n      ", " ")
+
+
+def test_table_says_it_without_an_article(kscope: Program, tmp_path: Path) -> None:
+    gated = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "train", "namespace": "default"},
+        "spec": {"containers": [{"name": "main"}], "schedulingGates": [{"name": "kueue.io/queue"}]},
+    }
+    file = tmp_path / "gated.yaml"
+    file.write_text(yaml.safe_dump_all([gated, node("n1")]))
+    assert "✓ remove it by hand" in kscope("triage", str(file)).out

@@ -191,11 +191,22 @@ def _kept_for_others(held: Held, text: str) -> Sentence:
     """Whom a toleration takes nodes from; "" where the taint alone is what holds the pods."""
     if any(key in text for key in _CONTROL_PLANE):
         return say("the nodes are kept for the control plane or for add-ons")
+    if any(key in text for key in _LEAVING):
+        return _IS_LEAVING
     if any(key in text for key in SELF_REMOVED):
         return say("the component that set the taint takes it off when pods may run there")
     if held.signature[0] == "taint":
         return NOTHING
     return say("the taint keeps these nodes for other pods")
+
+
+# The taints by which autoscalers empty a node that they are about to remove.
+_LEAVING: Final = (
+    "ToBeDeletedByClusterAutoscaler",
+    "karpenter.sh/disrupted",
+    "karpenter.sh/disruption",
+)
+_IS_LEAVING: Final = say("an autoscaler is about to remove these nodes, with the pods on them")
 
 
 def _changed_fields(found: PodClass, candidate: Candidate) -> Manifest:
@@ -328,7 +339,9 @@ def _without_taints(situation: Situation) -> Iterator[GroupChange]:
             kind="taint",
             text=say("Remove the taint {taint} from {names}", taint=taint_text(taint), names=names),
             objects=tuple(_untainted(node, taint) for node in nodes),
-            shared=say("the taint keeps these nodes for others"),
+            shared=_IS_LEAVING
+            if taint.key in _LEAVING
+            else say("the taint keeps these nodes for others"),
         )
 
 

@@ -14,6 +14,7 @@ from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Change, Group
 from engine.diagnosis.triage.stuck.controllers import IS_DRIVER, Behind, behind
 from engine.diagnosis.triage.stuck.explained import facts_of
+from engine.diagnosis.triage.stuck.placed.attaching import detached
 from engine.diagnosis.triage.stuck.refusals import started
 from engine.framework.explaining.case import listed
 from engine.kernel.sentences import NOTHING, Sentence, count_phrase, say, together
@@ -138,6 +139,8 @@ def _group(evidence: Evidence, kept: _Kept) -> Group:
     changes: list[Change] = []
     if kept.attachment is not None:
         by = entity(kept.attachment).replace("/", " ", 1)
+        change = detached(evidence, names[0], kept.attachment)
+        changes = [] if change is None else [change]
     elif owner is not None and not owner.is_running:
         by, changes = owner.name, [started(owner.workload)]
     elif kept.driver:

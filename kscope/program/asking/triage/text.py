@@ -97,7 +97,9 @@ def _short_change(group: Group, change: Change) -> str:
     text = words_of(change).partition(", ")[0]
     kind, _, key = group.by.partition(" ")
     for name in (key, key.rpartition("/")[2]):
-        named = re.compile(rf"\b{re.escape(kind)} {re.escape(name)}(?![\w/.-])", re.IGNORECASE)
+        named = re.compile(
+            rf"\b(?:the )?{re.escape(kind)} {re.escape(name)}(?![\w/.-])", re.IGNORECASE
+        )
         text = named.sub("it", text) if name else text
     return text
 

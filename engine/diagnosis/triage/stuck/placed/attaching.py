@@ -88,9 +88,23 @@ def _users(evidence: Evidence, volume: str, node: str) -> list[str]:
     ]
 
 
-def _without(attachment: Manifest, node: str) -> Change:
-    """Detach by hand what nobody needs where it is."""
-    name = attachment["metadata"]["name"]
+def detached(evidence: Evidence, volume: str, attachment: Manifest) -> Change | None:
+    """Detach by hand what nobody needs where it is; None where a pod does."""
+    name, node = attachment["metadata"]["name"], str(section(attachment, "spec").get("nodeName"))
+    if evidence.find("Node", node) is None or attachment["metadata"].get("deletionTimestamp"):
+        return Change(
+            text=say(
+                "Take the finalizers off VolumeAttachment {name} once the machine {node} "
+                "is surely gone",
+                name=name,
+                node=node,
+            ),
+            kind="finalizer",
+            loses=say("data, if the machine still writes to the volume"),
+            commands=bodies([patch_of(attachment, {"metadata": {"finalizers": []}})]),
+        )
+    if _users(evidence, volume, node):
+        return None
     return Change(
         text=say(
             "Delete VolumeAttachment {name}, once {node} has unmounted the volume",
@@ -119,7 +133,6 @@ def explain_multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Expla
         users = _users(evidence, volume, node)
         text = together(text, _still_tied(name, volume, node, users, is_gone=is_gone))
         is_idle = not (users or is_gone or each["metadata"].get("deletionTimestamp"))
-        changes: list[Change] = []
         dead = evidence.find("Node", node)
         ready = condition(dead, "Ready") if dead is not None else None
         if dead is not None and ready is not None and ready.get("status") != "True":
@@ -131,22 +144,8 @@ def explain_multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Expla
                     status=ready.get("status"),
                 ),
             )
-            changes = list(changes_of_dead(dead))
-            return Explained(text, known_as("node", node), tuple(changes), (f"node/{node}",))
-        if is_gone or each["metadata"].get("deletionTimestamp"):
-            changes.append(
-                Change(
-                    text=say(
-                        "Take the finalizers off VolumeAttachment {name} once the machine {node} "
-                        "is surely gone",
-                        name=name,
-                        node=node,
-                    ),
-                    kind="finalizer",
-                    loses=say("data, if the machine still writes to the volume"),
-                    commands=bodies([patch_of(each, {"metadata": {"finalizers": []}})]),
-                )
-            )
+            changes = tuple(changes_of_dead(dead))
+            return Explained(text, known_as("node", node), changes, (f"node/{node}",))
         lets_go = NOTHING
         if is_idle:
             lets_go = say(
@@ -157,9 +156,9 @@ def explain_multi_attach(evidence: Evidence, volume: str, found: Stuck) -> Expla
                 name=name,
                 others=listed(sorted(mine), 3),
             )
-            changes.append(_without(each, node))
-        facts = (f"node/{node}",)
-        return Explained(text, known_as("volumeattachment", name), tuple(changes), facts, lets_go)
+        change, facts = detached(evidence, volume, each), (f"node/{node}",)
+        changes = () if change is None else (change,)
+        return Explained(text, known_as("volumeattachment", name), changes, facts, lets_go)
     return Explained(text, known_as("volume", volume))
 
 

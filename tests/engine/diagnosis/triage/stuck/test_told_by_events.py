@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders.nodes import csi_node, node
 from tests.builders.pods import pod
+from tests.builders.storage import claim, volume
 from tests.engine.controllers.workloads.test_cron_jobs import cron_job
 from tests.engine.diagnosis.triage.clusters import (
     ELEVEN,
@@ -134,3 +135,16 @@ def test_a_cron_job_started_since_is_well() -> None:
     made = event(owner, "SuccessfulCreate", "Created job web-2")
     made["metadata"]["name"] = "web.2"
     assert not triage_of(node("n1"), owner, refused, made).groups
+
+
+def test_driver_that_refuses_an_attach_is_registered() -> None:
+    held = claim("data", volumeName="v")
+    disk = volume("v", csi={"driver": "disk.acme.io", "volumeHandle": "v"})
+    web = placed(pod("web", claims=["data"]))
+    said = event(
+        web, "FailedAttachVolume", 'AttachVolume.Attach failed for volume "v" : no rights.'
+    )
+    group = only_group(node("n1"), held, disk, web, said)
+    assert group.by == "volume v (driver disk.acme.io)"
+    assert group.short == "volume cannot be attached"
+    assert ".." not in group.cause

@@ -62,6 +62,7 @@ def test_attachment_that_keeps_a_volume_is_named() -> None:
     group = only_group(node("n1"), _released(since=ELEVEN), tie)
     assert group.by == "volumeattachment csi-1"
     assert "VolumeAttachment csi-1 still ties volume v to n1." in group.cause
+    assert group.changes[0].text.startswith("Delete VolumeAttachment csi-1, once n1 has unmounted")
 
 
 def test_volume_that_is_kept_on_purpose_is_well() -> None:
