@@ -3,8 +3,15 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
 
 from kscope.program.asking.why.text import _GOING_ON, _joined
+from tests.builders.nodes import node
+from tests.builders.pods import pod
+from tests.builders.storage import claim, storage_class
 from tests.program.asked import ROOT, SCENARIOS, Program
 
 
@@ -119,3 +126,37 @@ def test_an_answer_names_what_it_assumes(kscope: Program, tmp_path: Path) -> Non
     itself = kscope("why", str(tmp_path / "pod.yaml"), "node/gone")
     assert itself.lines[0].startswith("Node gone is not in these files, so nothing is known of it")
     assert "simulated" not in itself.out
+
+
+def _waiting(ready: str) -> dict[str, Any]:
+    resize = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
+    ready_at = "2026-11-20T11:00:00Z"
+    conditions = [{"type": "Ready", "status": ready, "lastTransitionTime": ready_at}, resize]
+    return {"phase": "Running", "conditions": conditions}
+
+
+@pytest.mark.parametrize(
+    ("status", "begins"),
+    [
+        ({"phase": "Failed", "reason": "Evicted"}, "pod default/web has failed: Evicted."),
+        (_waiting("True"), "pod default/web runs on n1"),
+        (_waiting("False"), "pod default/web runs on n1 and is not ready"),
+    ],
+    ids=["failed", "ready", "unready"],
+)
+def test_headline_says_how_a_pod_stands(
+    kscope: Program, tmp_path: Path, status: dict[str, Any], begins: str
+) -> None:
+    file = tmp_path / "cluster.yaml"
+    web = {**pod("web", cpu="64", nodeName="n1"), "status": status}
+    file.write_text(yaml.safe_dump_all([node("n1"), web]))
+    assert kscope("why", str(file), "pod/web").lines[0].startswith(begins)
+
+
+def test_claim_without_a_consumer_is_well(kscope: Program, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    slow = storage_class("slow", volumeBindingMode="WaitForFirstConsumer")
+    file.write_text(yaml.safe_dump_all([node("n1"), slow, claim("data", "slow")]))
+    said = kscope("why", str(file), "pvc/data")
+    assert said.status == 0
+    assert said.lines[0].startswith("Nothing is wrong with persistentvolumeclaim default/data: ")

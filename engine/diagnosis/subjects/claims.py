@@ -520,7 +520,8 @@ def _waits_for_consumer(
         )
         because = [*_class_facts(scene, claim), mode, missing]
         why = say("It is bound once a pod that uses it is scheduled; until then nothing is wrong.")
-        yield cause(BINDER, sentence, because, why=why, event=scene.event(claim, *_WAITS))
+        event = scene.event(claim, *_WAITS)
+        yield cause(BINDER, sentence, because, why=why, severity="delays", event=event)
     for pod in bypassing:
         because = [mode, _use_fact(pod, claim), _node_name_fact(pod), missing]
         sentence = say(

@@ -26,7 +26,12 @@ from engine.diagnosis.triage.stuck.leaving import leaving_groups
 from engine.diagnosis.triage.stuck.nodes import broken_nodes, node_groups
 from engine.diagnosis.triage.stuck.placed.groups import placed_groups
 from engine.diagnosis.triage.stuck.refused import refused_groups, with_places
-from engine.diagnosis.triage.stuck.stalled import InOrder, overdue_groups, stalled_groups
+from engine.diagnosis.triage.stuck.stalled import (
+    InOrder,
+    overdue_groups,
+    rejected_groups,
+    stalled_groups,
+)
 from engine.diagnosis.triage.stuck.volumes import volume_groups
 from engine.input.assumed.questions import NO_NODES
 
@@ -124,8 +129,10 @@ def ask(
     shown = Shown(evidence)
     known = list(_groups(cluster, trials, evidence, shown, tries_changes=tries_changes))
     held = {workload for each in known for workload in each.group.workloads}
-    overdue = map(shown.group, overdue_groups(evidence, held))
-    found = sorted((*known, *map(_Found, overdue)), key=_largest)
+    rejected = list(rejected_groups(evidence, held))
+    held |= {workload for each in rejected for workload in each.workloads}
+    late = (*rejected, *overdue_groups(evidence, held))
+    found = sorted((*known, *map(_Found, map(shown.group, late))), key=_largest)
     if alone is not None:
         found = [replace(each, group=alone.explained(each.group)) for each in found]
     found = [replace(each, group=with_assumed(evidence, each.group)) for each in found]

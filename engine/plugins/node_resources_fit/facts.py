@@ -127,11 +127,14 @@ def request_facts(pod: Pod, name: str) -> Iterator[Fact]:
             ),
         )
     if name in section(pod.spec, "overhead"):
-        text = say(
-            "The pod's overhead is {amount} {name}.",
-            amount=section(pod.spec, "overhead")[name],
-            name=name,
-        )
+        added: dict[str, Argument] = {"amount": section(pod.spec, "overhead")[name], "name": name}
+        text = say("The pod's overhead is {amount} {name}.", **added)
+        if of_class := pod.spec.get("runtimeClassName"):
+            text = say(
+                "Its RuntimeClass {of_class} adds an overhead of {amount} {name}.",
+                of_class=of_class,
+                **added,
+            )
         yield fact(pod, ("spec", "overhead", name), text)
     if name in section(pod.spec, "resources", "requests"):
         asked = section(pod.spec, "resources", "requests")[name]

@@ -12,7 +12,16 @@ from engine.framework.explaining.case import FEW, FEW_LEFT, Case, listed, nodes_
 from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.framework.explaining.labels import described, holds
 from engine.framework.nodes.arrays import BoolArray
-from engine.kernel.sentences import NOTHING, Argument, Sentence, any_of, each_of, say, say_count
+from engine.kernel.sentences import (
+    NOTHING,
+    Argument,
+    Sentence,
+    any_of,
+    each_of,
+    say,
+    say_count,
+    together,
+)
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import (
     ApiObject,
@@ -187,11 +196,12 @@ def _why(
     for _, volume in away:
         within = [node.name for node in _reached_nodes(case, volume)]
         if not within:
-            return say(
+            nowhere = say(
                 "No node of the cluster has {requirement}, which volume {volume} needs.",
                 requirement=_wants(volume),
                 volume=volume.name,
             )
+            return together(nowhere, _why_unlabelled(case, volume))
         faults = case.faults_of(_reached_nodes(case, volume)[:FEW_LEFT])
         if faults:
             return say_count(
@@ -208,6 +218,41 @@ def _why(
             nodes=listed(within),
         )
     return NOTHING
+
+
+def _why_unlabelled(case: Case, volume: PersistentVolume) -> Sentence:
+    """Where the label that the volume asks for is missing because its driver does not run.
+
+    A kubelet labels its node by what the driver says of it when that registers.
+    Upstream: pkg/volume/csi/nodeinfomanager/nodeinfomanager.go, updateTopologyLabels().
+    """
+    driver = section(volume.spec, "csi").get("driver")
+    keys = {str(requirement.get("key")) for _, _, requirement in _requirements(volume)}
+    registered = {
+        str(node.name): found
+        for node in case.world.listers.all("CSINode")
+        for found in items(node.spec, "drivers")
+        if found.get("name") == driver
+    }
+    known = [each.get("topologyKeys") or () for each in registered.values()]
+    of_driver = sorted(keys.intersection(*known))
+    if not registered or not of_driver:
+        return NOTHING
+    without = [
+        name
+        for row in np.flatnonzero(case.world.table.active)
+        if (name := case.world.table.name(int(row))) not in registered
+        and of_driver[0] not in case.world.table.node(int(row)).labels
+    ]
+    if not without:
+        return NOTHING
+    return say_count(
+        "{nodes} lacks that label: driver {driver}, which sets it, is not registered there.",
+        "{nodes} lack that label: driver {driver}, which sets it, is not registered there.",
+        len(without),
+        nodes=listed(without),
+        driver=driver,
+    )
 
 
 def _facts_of_volume(

@@ -80,6 +80,7 @@ def test_claim_that_nobody_uses_waits_for_a_pod() -> None:
         _cluster(waits, _claim(storageClassName="slow")), "PersistentVolumeClaim", "default/data"
     )
     assert found.sentence == "Claim default/data waits for its first consumer: no pod uses it."
+    assert [each.severity for each in found.causes] == ["delays"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from engine.diagnosis.explaining import short_of_plugin
+from engine.diagnosis.triage.pending_pods.groups import unplayed_claims
 from engine.diagnosis.triage.pending_pods.held import Held
 from engine.diagnosis.triage.report import Group
 from engine.framework import names
@@ -101,6 +102,8 @@ def short_of_pending(held: Held) -> Sentence:
         return say("left to scheduler {scheduler}", scheduler=rest[0])
     if family == "volume":
         return _volume(held)
+    if family == "fits" and held.main is None and unplayed_claims(held):
+        return say("asks for devices, not modelled here")
     plugin = held.main.plugin if held.main is not None else ""
     world = held.classes[0].world
     said = short_of_plugin(world, plugin) if world is not None else NOTHING
@@ -123,6 +126,8 @@ def short_of(group: Group) -> Sentence:
             return say("CSI driver is not registered")
         said = _OF_OBJECT.get(kind) if kind != "storageclass" else None
         return said or _OF_REASON.get(reason) or _OF_KIND[group.kind]
+    if group.kind == "workload-refused" and group.observed.startswith("Phase Failed"):
+        return say("kubelet refuses the pods")
     if group.kind == "workload-refused":
         return _OF_RULE.get(kind) or _OF_OBJECT.get(kind) or _OF_KIND[group.kind]
     if group.kind == "node" and kind == "poddisruptionbudget":

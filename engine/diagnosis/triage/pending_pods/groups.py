@@ -470,7 +470,8 @@ def _workload_or_pod(held: Held) -> str:
 def _rule(main: Cause) -> Sentence:
     """The rule of the pod that the cause is about, where it has one of its own."""
     facts = [each.text for each in main.because if each.text.startswith(("The pod", "Container"))]
-    return facts[0] if facts else NOTHING
+    added = [each.text for each in main.because if each.field.startswith("spec.overhead.")]
+    return together(*dict.fromkeys((*facts[:1], *added[:1])))
 
 
 def _only_there(held: Held, main: Cause) -> Sentence:

@@ -1,7 +1,11 @@
-"""Workloads that lack pods because their own controller waits: paused, failed, queued, or in order."""
+"""Workloads that lack pods although the API server would take them.
+
+Their own controller waits (paused, failed, queued, or in order), or the kubelet refuses each pod.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -13,17 +17,20 @@ from engine.diagnosis.observed.evidence import (
     controller_reference,
     entity,
     is_ready,
+    is_under_way,
     key_of,
 )
 from engine.diagnosis.triage.carrying_out import bodies, patch_of
 from engine.diagnosis.triage.drawn import WorkloadCount
 from engine.diagnosis.triage.report import Change, Group, counted
+from engine.diagnosis.triage.stuck.controllers import ready_pods
 from engine.diagnosis.triage.stuck.told import container_statuses
 from engine.kernel.sentences import (
     NOTHING,
     Sentence,
     count_phrase,
     grouped,
+    phrase,
     say,
     say_count,
     together,
@@ -109,6 +116,88 @@ def overdue_groups(evidence: Evidence, held: Collection[str]) -> Iterator[Group]
             since=str(seen.get("lastTransitionTime") or ""),
             changes=(),
         )
+
+
+def rejected_groups(evidence: Evidence, held: Collection[str]) -> Iterator[Group]:
+    """Workloads all of whose newer pods a kubelet has refused or ended, of which nothing else is known.
+
+    *held* are the workloads of the other groups. Upstream: pkg/kubelet/lifecycle/predicate.go,
+    Admit(); pkg/kubelet/eviction/eviction_manager.go.
+    """
+    ended: dict[str, list[Manifest]] = {}
+    active = Counter[str]()
+    for pod in evidence.all("Pod"):
+        owner = controller_reference(pod)
+        if owner is None or owner.get("kind") == "Job":
+            continue
+        if is_under_way(pod):
+            active[evidence.workload(pod)] += 1
+        elif section(pod, "status").get("reason"):
+            ended.setdefault(evidence.workload(pod), []).append(pod)
+    for name, pods in ended.items():
+        kind, _, key = name.partition("/")
+        found = next((each for each in _MAKERS if each.lower() == kind), "")
+        workload = evidence.find(found, key)
+        if name in held or workload is None:
+            continue
+        lacks = wanted_pods(workload) - max(ready_pods(workload), active[name])
+        if lacks > 0:
+            yield _rejected(workload, lacks, sorted(pods, key=_created))
+
+
+_MAKERS: Final = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
+
+
+def _created(pod: Manifest) -> str:
+    return str(pod["metadata"].get("creationTimestamp") or "")
+
+
+def _rejected(workload: Manifest, lacks: int, pods: list[Manifest]) -> Group:
+    newest = pods[-1]
+    node = section(section(workload, "spec", "template"), "spec").get("nodeName")
+    told = section(newest, "status")
+    text = say_count(
+        "{kind} {workload} lacks {count} pod: the kubelet of {node} has refused or ended {pods}.",
+        "{kind} {workload} lacks {count} pods: the kubelet of {node} has refused or ended {pods}.",
+        lacks,
+        kind=workload["kind"],
+        workload=key_of(workload),
+        count=grouped(lacks),
+        node=str(section(newest, "spec").get("nodeName") or "its node"),
+        pods=say_count("{count} pod", "{count} pods", len(pods)),
+    )
+    text = together(text, _end_of(newest))
+    changes: tuple[Change, ...] = ()
+    if node:
+        text = together(text, _BY_NAME.say(node=node))
+        off: Manifest = {"spec": {"template": {"spec": {"nodeName": None}}}}
+        changes = (
+            Change(
+                text=say(
+                    "Take nodeName out of the template of {kind} {workload}, so that a scheduler "
+                    "chooses a node that has room",
+                    kind=workload["kind"],
+                    workload=key_of(workload),
+                ),
+                kind="template",
+                commands=bodies([patch_of(workload, off)]),
+            ),
+        )
+    group = _group(
+        workload,
+        lacks,
+        cause=text,
+        observed=say("Phase Failed, {reason} ×{count}", reason=told["reason"], count=len(pods)),
+        since=_created(pods[0]),
+        changes=changes,
+    )
+    again = say("Each new pod meets the same kubelet: it is refused or ended again.")
+    return replace(group, predicted=again)
+
+
+_BY_NAME: Final = phrase(
+    "The template names node {node} (nodeName), so no scheduler looks for a node that has room."
+)
 
 
 _NONE_YET: Final = count_phrase(

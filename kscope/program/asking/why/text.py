@@ -10,9 +10,11 @@ from engine.diagnosis.observed.evidence import is_ready
 from engine.diagnosis.report import Cause, Check
 from engine.diagnosis.triage.answer import Help
 from engine.diagnosis.triage.asking import ASSUMED
+from engine.diagnosis.triage.observed_facts import how_it_ended
 from engine.framework.explaining.amounts import format_amount
 from engine.kernel.sentences import Listed, Sentence
 from engine.objects.manifest_parts import section
+from engine.objects.objects import Manifest
 from kscope.program.asking.reading.sight import instant_words
 from kscope.program.asking.triage.observing import AGREE, CONTRADICT, EMPTY, tells
 from kscope.program.asking.triage.text import object_words
@@ -81,6 +83,10 @@ def headline(explained: Explained) -> str:
         return answer.sentence
     what = f"{explained.found.kind.lower()} {explained.found.key}"
     node = _node(explained)
+    if not explained.is_stuck and explained.found.kind == "Pod" and _phase(explained) == "Failed":
+        # It is not stuck, and something was wrong with it.
+        how = how_it_ended(_raw(explained))
+        return f"{what} has failed: {how.rstrip('.')}." if how else f"{what} has failed."
     if not explained.is_stuck:
         return f"Nothing is wrong with {what}{_well(explained, node)}"
     if explained.found.kind == "Pod":
@@ -92,8 +98,8 @@ def _stuck_pod(explained: Explained, node: str) -> str:
     """What a pod that is stuck does all the same."""
     if not node:
         return "waits"
-    raw = explained.evidence.find(explained.found.kind, explained.found.key) or {}
-    if raw["metadata"].get("deletionTimestamp"):
+    raw = _raw(explained)
+    if section(raw, "metadata").get("deletionTimestamp"):
         return f"is on {node} and does not end"
     if _phase(explained) != "Running":
         return f"is on {node} and does not start"
@@ -133,6 +139,9 @@ def _well(explained: Explained, node: str) -> str:
     if explained.found.kind == "Pod" and phase == "Pending":
         fits = explained.answer.predicted
         return f": it waits for its first try; {fits}." if fits else ": it waits for its first try."
+    if explained.answer.causes:
+        # What only puts it off: "the claim waits for its first consumer".
+        return f": {first_small(explained.answer.sentence)}"
     return (
         f": {explained.answer.diagnosis.state}."
         if phase or explained.answer.diagnosis.state == "kept"
@@ -141,17 +150,20 @@ def _well(explained: Explained, node: str) -> str:
 
 
 def _node(explained: Explained) -> str:
-    raw = explained.evidence.find(explained.found.kind, explained.found.key)
     return (
-        str(section(raw or {}, "spec").get("nodeName") or "")
+        str(section(_raw(explained), "spec").get("nodeName") or "")
         if explained.found.kind == "Pod"
         else ""
     )
 
 
 def _phase(explained: Explained) -> str:
-    raw = explained.evidence.find(explained.found.kind, explained.found.key)
-    return str(section(raw or {}, "status").get("phase") or "")
+    return str(section(_raw(explained), "status").get("phase") or "")
+
+
+def _raw(explained: Explained) -> Manifest:
+    """The object as the files have it; empty where they do not."""
+    return explained.evidence.find(explained.found.kind, explained.found.key) or {}
 
 
 # -- observed, then simulated ------------------------------------------------------------------------

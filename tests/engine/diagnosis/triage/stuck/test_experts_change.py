@@ -137,4 +137,30 @@ def test_devices_outside_the_model_place_no_pod() -> None:
     train["status"] = {"conditions": [{**refused, "lastTransitionTime": ELEVEN}]}
     (group,) = triage_of(node("n1"), train, profile="v1.34").groups
     assert "asks for devices (resource claim gpu)" in group.cause
+    assert group.short == "asks for devices, not modelled here"
     assert not group.contradicts
+
+
+def test_overhead_is_named_beside_the_request() -> None:
+    boxed = pod("box", cpu="3500m", overhead={"cpu": "1"}, runtimeClassName="kata")
+    kata = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}}
+    kata |= {"handler": "kata", "overhead": {"podFixed": {"cpu": "1"}}}
+    group = only_group(node("n1", cpu="4"), kata, boxed)
+    assert "Its RuntimeClass kata adds an overhead of 1 cpu." in group.cause
+
+
+def test_label_of_an_absent_driver_names_it() -> None:
+    key = "topology.disk.acme.io/zone"
+    there, registered = node("n1", labels={key: "a"}), csi_node("n1", "disk.acme.io", key)
+    term = {"matchExpressions": [{"key": key, "operator": "In", "values": ["b"]}]}
+    far = {"required": {"nodeSelectorTerms": [term]}}
+    disk = volume("v", nodeAffinity=far, claimRef={"namespace": "default", "name": "data"})
+    disk["spec"] |= {"csi": {"driver": "disk.acme.io", "volumeHandle": "v"}}
+    data = claim("data", volumeName="v")
+    data["status"] = {"phase": "Bound"}
+    data["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    found = triage_of(there, node("n2"), registered, disk, data, pod("db", claims=["data"]))
+    assert (
+        "n2 lacks that label: driver disk.acme.io, which sets it, is not registered there."
+        in found.groups[0].cause
+    )

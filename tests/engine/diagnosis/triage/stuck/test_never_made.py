@@ -225,3 +225,27 @@ def test_daemon_set_names_nodes_it_leaves_out() -> None:
     assert "wants no pod on n1: its pods do not tolerate dedicated=gpu:NoSchedule" in str(
         [each.sentence for each in answer.causes]
     )
+
+
+def _rejected(reason: str = "OutOfcpu") -> list[Manifest]:
+    """A Deployment whose template names n1, its ReplicaSet, and a pod that the kubelet refused."""
+    owner, made = _silent_set(nodeName="n1")
+    owner["spec"]["template"]["spec"]["nodeName"] = "n1"
+    refused = placed(pod("web-1-x"), phase="Failed", reason=reason, message="no room")
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": True}
+    refused["metadata"]["ownerReferences"] = [reference]
+    return [owner, {**made, "status": {"replicas": 1}}, refused]
+
+
+def test_pods_that_a_kubelet_refuses_are_missed() -> None:
+    group = only_group(node("n1"), *_rejected())
+    assert (group.pods_missing, group.workloads) == (1, ("deployment/default/web",))
+    assert "Pod default/web-1-x: OutOfcpu: no room." in group.cause
+    assert group.changes[0].text.startswith("Take nodeName out of the template of Deployment")
+    assert group.short == "kubelet refuses the pods"
+
+
+def test_evicted_pod_that_was_replaced_is_history() -> None:
+    owner, made, evicted = _rejected("Evicted")
+    owner["status"] = made["status"] = {"replicas": 1, "readyReplicas": 1}
+    assert triage_of(node("n1"), owner, made, evicted).groups == ()
