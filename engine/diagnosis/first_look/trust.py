@@ -18,6 +18,7 @@ from engine.diagnosis.first_look.printed import node_state, pod_state
 from engine.diagnosis.observed.evidence import Evidence, key_of
 from engine.diagnosis.triage.deciding import Deciding
 from engine.diagnosis.triage.report import Group
+from engine.kubelet.resizing import allocated_pod
 from engine.objects.manifest_parts import section
 from engine.objects.objects import Manifest, Pod
 from engine.scheduler.cycle.decision.result import SCHEDULED
@@ -161,7 +162,8 @@ def _is_accepted(deciding: Deciding, pod: Pod) -> bool:
     if deciding.remove(pod) is None:
         return False
     try:
-        world = deciding.world(pod)
+        # What it was placed with: a resize may have asked for more since.
+        world = deciding.world(allocated_pod(pod))
         rows = np.array([world.table.rows[pod.node_name]], np.int64)
         framework, nominated = world.algorithm.framework, world.algorithm.nominated
         return len(framework.find_feasible(world.info(), rows, nominated).feasible) > 0

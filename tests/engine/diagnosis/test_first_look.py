@@ -213,6 +213,14 @@ def test_a_running_pod_that_its_node_refuses_disagrees() -> None:
     assert compared("placements", node("n1", cpu="1"), running("a", "n1", cpu="3")) == (0, 1)
 
 
+def test_a_resized_pod_fits_with_what_it_has() -> None:
+    grown = running("a", "n1", cpu="64")
+    given = {"name": "main", "resources": {"requests": {"cpu": "1"}}}
+    given["allocatedResources"] = {"cpu": "1"}
+    grown["status"]["containerStatuses"] = [given]
+    assert compared("placements", node("n1", cpu="4"), grown) == (1, 1)
+
+
 def test_pods_of_a_cordoned_node_are_not_compared() -> None:
     cordoned = node("n1", unschedulable=True)
     assert compared("placements", cordoned, running("a", "n1")) is None

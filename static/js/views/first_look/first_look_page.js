@@ -16,6 +16,7 @@ import {Consent} from "../run/consent.js";
 import {StopBanner} from "../run/left_out.js";
 import {Notice} from "../run/notice.js";
 import {Icon, Mark} from "../shared/mark.js";
+import {Sentence} from "../shared/sentence.js";
 import {Superseded} from "../shared/superseded.js";
 import {Side, Trust} from "./first_look_side.js";
 import {StandingPicture} from "./standing_picture.js";
@@ -92,7 +93,7 @@ function Causes({session, look}) {
     <section class="fcauses" aria-label=${gettext("What is stuck")}><ol>${shown.map(
       ({cause, holds, contradicts, held}, i) => html`
         <li key=${i}><a href=${`${href}#cause-${i}`}><span class="holds"><${Mark} name="unschedulable" family="stuck" />${holds}</span>
-          <span class="said">${cause}${contradicts && html` <em>${gettext("The model would let it go on.")}</em>`}<${Superseded} session=${session} ids=${held} /></span></a></li>`,
+          <span class="said"><${Sentence} text=${cause} />${contradicts && html` <em>${gettext("The model would let it go on.")}</em>`}<${Superseded} session=${session} ids=${held} /></span></a></li>`,
     )}${more > 0 && html`<li><a href=${href}><span class="holds">${gettext("{more} more", {more: count(more)})}</span><span class="said">${gettext("in the triage")}</span></a></li>`}</ol></section>`;
 }
 

@@ -17,6 +17,7 @@ import {
 } from "../../model/triage/words.js";
 import {Mark} from "../shared/mark.js";
 import {NodeAccount} from "./account.js";
+import {Sentence} from "../shared/sentence.js";
 import {Superseded} from "../shared/superseded.js";
 import {Changes} from "./changes.js";
 import {Evidence} from "./evidence.js";
@@ -34,8 +35,8 @@ export function Card({session, triage, answer, status, group, isSmall = false}) 
   return html`
     <article class=${isSmall ? "thing f-stuck" : "cause"} id=${`cause-${place}`} tabindex="-1" aria-labelledby=${`cause-${place}-title`} onFocusIn=${() => (triage.at.value = place)}>
       <div class="cnum"><b class="num">${count(number)}</b> <span>${what}</span></div>
-      <div class="cbody"><header><h3 id=${`cause-${place}-title`}>${lead}</h3>
-          ${more && html`<p class="small soft cmore">${more}</p>`}
+      <div class="cbody"><header><h3 id=${`cause-${place}-title`}><${Sentence} text=${lead} /></h3>
+          ${more && html`<p class="small soft cmore"><${Sentence} text=${more} /></p>`}
           <${Because} sentences=${[...(group.because ?? []), ...(group.assumed ?? [])]} />
           <p class="since"><${Since} group=${group} instant=${answer.instant} /><${Behind} session=${session} answer=${answer} group=${group} /></p><${Superseded} session=${session} ids=${heldIds(group)} /></header>
         <${Workloads} session=${session} group=${group} />
@@ -48,7 +49,7 @@ export function Card({session, triage, answer, status, group, isSmall = false}) 
 function Because({sentences: told}) {
   if (told.length === 0) return null;
   const list = (found) =>
-    html`<ul class="small because">${found.map((each) => html`<li key=${each}>${each}</li>`)}</ul>`;
+    html`<ul class="small because">${found.map((each) => html`<li key=${each}><${Sentence} text=${each} /></li>`)}</ul>`;
   const rest = told.slice(SHOWN_SENTENCES);
   return html`${list(told.slice(0, SHOWN_SENTENCES))}
     ${rest.length > 0 && html`<details class="small"><summary>${ngettext("{count} more", "{count} more", rest.length)}</summary>${list(rest)}</details>`}`;

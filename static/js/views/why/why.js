@@ -19,6 +19,7 @@ import {
 import {quotasIn} from "../../model/why/facts.js";
 import {promiseOf} from "../../model/why/trial.js";
 import {Mark} from "../shared/mark.js";
+import {Sentence} from "../shared/sentence.js";
 import {Term} from "../shared/term.js";
 import {Facts} from "./facts.js";
 import {Observed} from "./observed.js";
@@ -39,7 +40,7 @@ export function Why({session, id, level = "h3"}) {
   return html`
     <section class="why" aria-labelledby="why">
       <div class="whyhead"><${level} id="why" tabindex="-1">${gettext("Why, and what would fix it")}<//>${diagnosis && html`<span class="note">${triedWords(diagnosis)}</span>`}</div>
-      <div role="status">${diagnosis && html`<p class="sentence">${diagnosis.sentence}</p>`}
+      <div role="status">${diagnosis && html`<p class="sentence"><${Sentence} text=${diagnosis.sentence} /></p>`}
         ${answer?.status === "loading" && html`<p class="small soft">${diagnosis ? sentences([staleWords(diagnosis, session.model.at), gettext("Asking again…")]) : gettext("Looking for causes…")}</p>`}</div>
       ${diagnosis && html`<${Answer} session=${session} id=${id} diagnosis=${diagnosis} isPartial=${answer.status === "trying"} />`}
       <div role="status">${answer?.status === "trying" && html`<p class="small soft">${gettext("Looking for what would help: changes are tried in forks…")}</p>`}</div>
@@ -117,7 +118,7 @@ function Cause({session, cause, lead, first, seq}) {
   const title = [words, plugin, ...reasons, where].filter(Boolean).join("\n");
   const isLead = sentence === lead;
   return html`
-    <li title=${title}><${Mark} name=${mark} family=${family} /><span><span class="vh">${words} </span>${!isLead && sentence}
+    <li title=${title}><${Mark} name=${mark} family=${family} /><span><span class="vh">${words} </span>${!isLead && html`<${Sentence} text=${sentence} />`}
       ${" "}<span class="mute">${plugin}</span>
       ${why && why !== sentence && html`<span class="soft reason">${why}</span>`}
       ${because.length > 0 && html`<${Facts} session=${session} facts=${because} said=${[sentence, why]} isOpen=${first && because.length <= OPENED} seq=${seq} />`}</span></li>`;
