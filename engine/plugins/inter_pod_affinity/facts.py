@@ -208,8 +208,34 @@ def _elsewhere(case: Case, term: AffinityTerm) -> Iterator[Fact]:
         yield fact(info.pod, ("metadata", "namespace"), text)
 
 
+def _may_be_first(case: Case) -> bool:
+    """Whether the pod may begin a domain: it matches all its own terms, and no other pod any.
+
+    Upstream: interpodaffinity/filtering.go, satisfyPodAffinity().
+    """
+    terms = case.world.info().affinity.required
+    if not all(_matches(case, term, case.pod) for term in terms):
+        return False
+    matched = [_Matched(case, term) for term in terms]
+    return not any(matches(info) for _, info in case.placed_pods() for matches in matched)
+
+
+def _unlabelled(case: Case, term: AffinityTerm) -> Sentence:
+    """The label that no node has, where the pod could be the first of its kind there."""
+    key = term.topology_key
+    if any(key in node.labels for _, node in case.world.nodes()):
+        return NOTHING
+    return say(
+        "No node has the label {key}. The pod matches {selected} itself, so it may be the first, "
+        "but only on a node that has the label.",
+        key=key,
+        selected=_selected(term),
+    )
+
+
 def _joins(case: Case) -> Explanation:
     because: list[Fact] = []
+    is_first = _may_be_first(case)
     why = NOTHING
     for place, term in enumerate(case.world.info().affinity.required):
         text = say(
@@ -224,7 +250,7 @@ def _joins(case: Case) -> Explanation:
         if any(case.node(each).labels.get(key) not in joined for each in case.refused):
             because.append(fact(case.pod, _path("podAffinity", place), text))
         if not matching:
-            why = why or _unmatched(term)
+            why = why or (is_first and _unlabelled(case, term)) or _unmatched(term)
             because += _elsewhere(case, term)
             continue
         domains: dict[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from engine.framework.explaining.fixes import SmallestFix
 from engine.framework.explaining.label_changes import label_change
@@ -94,6 +94,12 @@ def _satisfying(expression: Manifest) -> str | None:
     return None
 
 
+# What a machine must be for the pod's images to run there: no other value would do.
+_OF_IMAGES: Final = frozenset(
+    ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
+)
+
+
 def _selectors(refusals: Refusals) -> Iterator[Proposal]:
     """One requirement of nodeSelector or node affinity: another value that nodes have, or none."""
     yield from _node_selectors(refusals)
@@ -111,6 +117,8 @@ def _node_selectors(refusals: Refusals) -> Iterator[Proposal]:
                 "Select {newer}={value} instead of {key}={value}", newer=newer, value=value, key=key
             )
             yield pod_made_anew(pod, {"nodeSelector": renamed}, kind="selector", text=text)
+        if key in _OF_IMAGES:
+            continue
         others = {
             node.labels[key]: None
             for _, node in refusals.near()
@@ -145,6 +153,8 @@ def _affinity_expressions(refusals: Refusals) -> Iterator[Proposal]:
     for place, term in enumerate(node_terms(pod)):
         for part in parts:
             for index, expression in enumerate(term.get(part) or ()):
+                if expression.get("key") in _OF_IMAGES:
+                    continue
                 written = _expression(expression)
                 wider = _wider(expression, refusals)
                 if wider is not None:

@@ -8,7 +8,8 @@ from typing import Any
 from engine.framework.explaining.case import FEW, Case, listed, pod_and_owner
 from engine.framework.explaining.fact import Explanation, Fact, fact
 from engine.kernel.sentences import NOTHING, Sentence, say, say_count
-from engine.objects.manifest_parts import items
+from engine.objects.manifest_parts import items, section
+from engine.objects.objects import ApiObject
 
 
 def explain_limits(case: Case) -> Explanation:
@@ -46,6 +47,28 @@ def explain_limits(case: Case) -> Explanation:
         because.append(fact(info.pod, ("spec", "volumes"), text))
     names = listed([info.key for info in users], 3)
     why = NOTHING
+    driver, counts = str(case.numbers.get("driver")), case.numbers.get("held_by_attachments")
+    idle = list(_idle_attachments(case, driver)) if counts else []
+    for attachment, volume in idle[:FEW]:
+        text = say(
+            "VolumeAttachment {attachment} ties volume {volume} to {node}, where no pod uses it.",
+            attachment=attachment.name,
+            volume=volume,
+            node=node.name,
+        )
+        because.append(fact(attachment, ("spec", "nodeName"), text))
+    if idle:
+        why = say_count(
+            "Volume {volumes} is attached to {node} and no pod there uses it: once it is detached "
+            "(VolumeAttachment {attachments}), there is room.",
+            "Volumes {volumes} are attached to {node} and no pod there uses them: once they are "
+            "detached (VolumeAttachments {attachments}), there is room.",
+            len(idle),
+            volumes=listed([volume for _, volume in idle], 3),
+            node=node.name,
+            attachments=listed([each.name for each, _ in idle], 3),
+        )
+        return Explanation(lead=why, why=why, because=tuple(because))
     if users:
         attached, limit = (_count(case.numbers, key) for key in ("attached", "limit"))
         why = say(
@@ -56,6 +79,21 @@ def explain_limits(case: Case) -> Explanation:
             names=names,
         )
     return Explanation(why=why, because=tuple(because))
+
+
+def _idle_attachments(case: Case, driver: str) -> Iterator[tuple[ApiObject, str]]:
+    """What is attached to the closest node for no pod there, with the name of its volume."""
+    listers = case.world.listers
+    used = {
+        claim.volume_name
+        for info in case.pods_at(case.refused[0].row)
+        for name in info.pod.claim_names
+        if (claim := listers.claim(f"{info.pod.namespace}/{name}")) is not None
+    }
+    for each in listers.attachments_at(case.nearest.name):
+        volume = str(section(each.spec, "source").get("persistentVolumeName") or "")
+        if volume and each.spec.get("attacher") == driver and volume not in used:
+            yield each, volume
 
 
 def _explain_missing_driver(case: Case, driver: str, because: list[Fact]) -> Explanation:

@@ -56,7 +56,8 @@ def explain_spread(case: Case) -> Explanation:
     for name in () if why else emptiest:
         blocked = _why_closed(case, counts[name][1])
         if blocked:
-            honors = NOTHING if place is None else _taint_policy(case, place)
+            is_tainted = any(list(untolerated(case.pod, each)) for each in counts[name][1])
+            honors = _taint_policy(case, place) if is_tainted and place is not None else NOTHING
             text = say(
                 "Domain {domain} of {key} has {pods} and sets the minimum, but no pod can go "
                 "there: {blocked}.",

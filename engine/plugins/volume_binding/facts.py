@@ -10,7 +10,10 @@ import numpy as np
 
 from engine.framework.explaining.case import FEW, FEW_LEFT, Case, listed, nodes_text
 from engine.framework.explaining.fact import Explanation, Fact, fact
-from engine.framework.explaining.labels import described, holds
+from engine.framework.explaining.label_changes import label_change
+from engine.framework.explaining.labels import RENAMED, described, holds
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.nodes.arrays import BoolArray
 from engine.kernel.sentences import (
     NOTHING,
@@ -201,7 +204,7 @@ def _why(
                 requirement=_wants(volume),
                 volume=volume.name,
             )
-            return together(nowhere, _why_unlabelled(case, volume))
+            return together(nowhere, _why_unlabelled(case, volume) or _why_renamed(case, volume))
         faults = case.faults_of(_reached_nodes(case, volume)[:FEW_LEFT])
         if faults:
             return say_count(
@@ -253,6 +256,34 @@ def _why_unlabelled(case: Case, volume: PersistentVolume) -> Sentence:
         nodes=listed(without),
         driver=driver,
     )
+
+
+def _why_renamed(case: Case, volume: PersistentVolume) -> Sentence:
+    """Where the nodes have the label that the volume asks for under its newer name only."""
+    for _, _, requirement in _requirements(volume):
+        key = str(requirement.get("key"))
+        newer = RENAMED.get(key, "")
+        labels = [node.labels for _, node in case.world.nodes()]
+        if any(newer in each for each in labels) and not any(key in each for each in labels):
+            return say("The label was renamed, and the nodes carry {newer} alone.", newer=newer)
+    return NOTHING
+
+
+def labels_renamed(refusals: Refusals) -> Iterator[Proposal]:
+    """The old name of a label that a volume asks for, on close nodes that have the newer one."""
+    listers, pod = refusals.world.listers, refusals.pod
+    for name in pod.claim_names:
+        claim = listers.claim(f"{pod.namespace}/{name}")
+        volume = None if claim is None else listers.volume(claim.volume_name)
+        for _, _, requirement in () if volume is None else _requirements(volume):
+            key = str(requirement.get("key"))
+            newer = RENAMED.get(key, "")
+            for _, node in refusals.near():
+                value = node.labels.get(newer)
+                if value in (requirement.get("values") or ()) and key not in node.labels:
+                    change = label_change(node, key, value)
+                    if change is not None:
+                        yield change
 
 
 def _facts_of_volume(

@@ -7,7 +7,7 @@ for them. Upstream: plugins/volumebinding/volume_binding.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, cast
 
@@ -17,6 +17,8 @@ from engine.framework import names
 from engine.framework.columns.cells import Trait
 from engine.framework.explaining.case import Case
 from engine.framework.explaining.fact import Explanation
+from engine.framework.explaining.proposes import Proposal
+from engine.framework.explaining.refusals import Refusals
 from engine.framework.framework import (
     PRE_FILTER_OK,
     PRE_FILTER_SKIP,
@@ -41,7 +43,7 @@ from engine.objects.objects import PersistentVolumeClaim, Pod, claim_of
 from engine.objects.selectors import NodeSelector
 from engine.plugins.volume_binding.arguments import check_arguments
 from engine.plugins.volume_binding.events import EVENTS
-from engine.plugins.volume_binding.facts import explain_binding
+from engine.plugins.volume_binding.facts import explain_binding, labels_renamed
 from engine.plugins.volume_binding.reasons import (
     REASON_BIND_CONFLICT,
     REASON_NO_SPACE,
@@ -195,6 +197,10 @@ class VolumeBinding(Plugin):
     def explain_refusals(self, case: Case) -> Explanation:
         """See `Explains`."""
         return explain_binding(case)
+
+    def propose_changes(self, refusals: Refusals) -> Iterator[Proposal]:
+        """See `Proposes`."""
+        return labels_renamed(refusals)
 
     def sign_pod(self, pod: PodInfo) -> Signed:
         """See `SignPlugin`."""

@@ -19,7 +19,7 @@ from engine.framework.explaining.manifests import (
     taint_of,
     taint_text,
 )
-from engine.kernel.sentences import NOTHING, Sentence, phrase, say
+from engine.kernel.sentences import NOTHING, Sentence, phrase, say, say_count
 from engine.objects.kinds import split_entity_id
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import Manifest, Node, Pod
@@ -227,8 +227,10 @@ def _recovered(situation: Situation) -> Iterator[GroupChange]:
     if nodes:
         yield GroupChange(
             kind="ready",
-            text=say(
+            text=say_count(
                 "Bring {nodes} back, so that it is Ready",
+                "Bring {nodes} back, so that they are Ready",
+                len(nodes),
                 nodes=listed([node.name for node in nodes], 4),
             ),
             objects=tuple(_ready(node) for node in nodes),

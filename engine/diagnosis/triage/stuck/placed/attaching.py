@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.diagnosis.observed.evidence import Evidence, condition, key_of
+from engine.diagnosis.observed.evidence import Evidence, condition, is_under_way, key_of
 from engine.diagnosis.triage.carrying_out import bodies, deleted_at_once, patch_of
 from engine.diagnosis.triage.drawn import known_as
 from engine.diagnosis.triage.report import Change
@@ -79,12 +79,14 @@ def _is_registered(evidence: Evidence, driver: str, node: str) -> bool:
 
 
 def _users(evidence: Evidence, volume: str, node: str) -> list[str]:
-    """The pods on *node* that use *volume*."""
+    """The pods on *node* that use *volume*; one that has ended does not keep it attached."""
     found = evidence.find("PersistentVolume", volume)
     claim = section(found, "spec", "claimRef") if found is not None else {}
     key = f"{claim.get('namespace')}/{claim.get('name')}"
     return [
-        key_of(pod) for pod in evidence.users(key) if section(pod, "spec").get("nodeName") == node
+        key_of(pod)
+        for pod in evidence.users(key)
+        if section(pod, "spec").get("nodeName") == node and is_under_way(pod)
     ]
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.builders.nodes import csi_node, node
 from tests.builders.pods import pod
 from tests.builders.storage import claim, storage_class, volume
@@ -164,3 +166,69 @@ def test_label_of_an_absent_driver_names_it() -> None:
         "n2 lacks that label: driver disk.acme.io, which sets it, is not registered there."
         in found.groups[0].cause
     )
+
+
+def test_label_that_begins_a_domain_is_named() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "rack"}
+    together = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    first = pod("web", labels={"app": "web"}, affinity=together)
+    assert "no node has the label rack." in only_group(node("n1"), first).cause
+    other = pod("web", labels={"app": "api"}, affinity=together)
+    assert "no pod that has a node matches app=web" in only_group(node("n1"), other).cause
+
+
+@pytest.mark.parametrize("key", ["kubernetes.io/os", "beta.kubernetes.io/arch"])
+def test_images_are_not_moved_to_another_machine(key: str) -> None:
+    there = node("n1", labels={key: "linux"})
+    required = {"key": key, "operator": "In", "values": ["windows"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [required]}]}
+    by_affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    for spec in ({"nodeSelector": {key: "windows"}}, {"affinity": by_affinity}):
+        changes = only_group(there, pod("iis", **spec)).changes
+        assert {each.kind for each in changes} <= {"node"}
+
+
+def test_old_label_of_a_volume_is_given_back() -> None:
+    older, newer = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"
+    term = {"matchExpressions": [{"key": older, "operator": "In", "values": ["a"]}]}
+    near = {"required": {"nodeSelectorTerms": [term]}}
+    disk = volume("v", nodeAffinity=near, claimRef={"namespace": "default", "name": "data"})
+    data = claim("data", volumeName="v")
+    data["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    data["status"] = {"phase": "Bound"}
+    group = only_group(node("n1", "a"), disk, data, pod("db", claims=["data"]))
+    assert f"The label was renamed, and the nodes carry {newer} alone." in group.cause
+    assert group.changes[0].text == f"Label n1 {older}=a"
+
+
+def test_attachment_that_fills_a_node_is_named() -> None:
+    allows = csi_node("n1", "disk.acme.io")
+    allows["spec"]["drivers"][0]["allocatable"] = {"count": 1}
+    csi = {"driver": "disk.acme.io", "volumeHandle": "old"}
+    spec = {"attacher": "disk.acme.io", "nodeName": "n1"}
+    spec["source"] = {"persistentVolumeName": "old"}
+    tie = _named("VolumeAttachment", "csi-1", spec=spec, status={"attached": True})
+    tie["apiVersion"] = "storage.k8s.io/v1"
+    del tie["metadata"]["namespace"]
+    disk = volume("v", claimRef={"namespace": "default", "name": "data"})
+    disk["spec"]["csi"] = {**csi, "volumeHandle": "v"}
+    old = volume("old")
+    old["spec"]["csi"] = csi
+    data = claim("data", volumeName="v")
+    data["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    data["status"] = {"phase": "Bound"}
+    found = triage_of(node("n1"), allows, tie, disk, old, data, pod("db", claims=["data"]))
+    assert (
+        "volume old is attached to n1 and no pod there uses it: once it is detached "
+        "(VolumeAttachment csi-1), there is room." in found.groups[0].cause
+    )
+
+
+def test_domain_that_is_full_blames_no_taints() -> None:
+    rule = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname"}
+    rule |= {"whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "a"}}}
+    spread = {"topologySpreadConstraints": [rule], "labels": {"app": "a"}}
+    here = placed(pod("a-1", **spread), phase="Running")
+    group = only_group(node("n1", "a"), node("n2", "a", cpu="0"), here, pod("a-2", **spread))
+    assert "n2 (cpu 1 short)" in group.cause
+    assert "nodeTaintsPolicy" not in group.cause

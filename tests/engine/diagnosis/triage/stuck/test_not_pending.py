@@ -239,6 +239,20 @@ def test_node_that_cannot_be_drained_keeps_its_finalizer() -> None:
     assert not any("finalizer" in each.text for each in group.changes)
 
 
+def test_ended_pod_keeps_no_volume_attached() -> None:
+    spec = {"attacher": "disk.acme.io", "nodeName": "n1", "source": {"persistentVolumeName": "v"}}
+    tie = _named("VolumeAttachment", "csi-1", spec=spec)
+    tie["apiVersion"] = "storage.k8s.io/v1"
+    held = claim("data", volumeName="v")
+    disk = volume("v", claimRef={"namespace": "default", "name": "data"})
+    ended = placed(pod("old", claims=["data"]), phase="Failed")
+    waits = placed(pod("new", claims=["data"]), "n2")
+    said = event(waits, "FailedAttachVolume", 'Multi-Attach error for volume "v"')
+    group = only_group(node("n1"), node("n2"), tie, held, disk, ended, waits, said)
+    assert group.changes[0].text.startswith("Delete VolumeAttachment csi-1")
+    assert "default/old" not in group.cause
+
+
 def test_ended_pod_counts_among_its_workload() -> None:
     job = {"kind": "Job", "name": "etl", "controller": True}
     etl = leaving(placed(pod("etl-x"), phase="Succeeded"), "batch.kubernetes.io/job-tracking")
