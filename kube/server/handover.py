@@ -77,6 +77,8 @@ class Handover:
             case ApplicationError():
                 # No place was free for the request.
                 return unavailable(problem.message, problem.retry_after or 1)
+            case _ if _is_of_deleted_run(problem):
+                return ApiError(404, "NotFound", "the run was deleted meanwhile")
             case _ if isinstance(problem, DATABASE_ERRORS):
                 log.warning("kubernetes api: %s: %s", self.name, problem)
                 text = (what_is_away(problem) or _AWAY).rstrip(".")
@@ -84,6 +86,12 @@ class Handover:
             case _:
                 log.error("kubernetes api: %s", self.name, exc_info=problem)
                 return internal_error("see the log of this server")
+
+
+def _is_of_deleted_run(problem: Exception) -> bool:
+    """Whether what was to be stored belongs to a run that is gone."""
+    causes = (problem, problem.__cause__)
+    return any(isinstance(each, psycopg.errors.ForeignKeyViolation) for each in causes)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from asgiref.testing import ApplicationCommunicator
 from django.conf import settings
+from django.db import IntegrityError
 from django.test import Client
 
 from kscope.accounts import limits
@@ -119,6 +120,19 @@ def test_old_addresses_lead_to_those_of_today(client: Client, driven: Run, metho
     answer = client.generic(method, f"/api/runs/{driven.pk}/state/?seq=3")
     assert answer.status_code == 308
     assert answer.headers["Location"] == f"/api/v1/runs/{driven.pk}/state/?seq=3"
+
+
+@pytest.mark.parametrize("fault", [Run.DoesNotExist, IntegrityError])
+def test_run_deleted_while_asked_is_absent(
+    client: Client, driven: Run, monkeypatch: Any, fault: type[Exception]
+) -> None:
+    def deleted(run_id: int, *_: object, **__: object) -> None:
+        Run.objects.filter(pk=driven.pk).delete()
+        raise fault
+
+    monkeypatch.setattr(selectors, "run_histogram", deleted)
+    told = checked(client.get(f"/api/v1/runs/{driven.pk}/histogram/"), 404)
+    assert told["detail"] == f"Run {driven.pk} is gone."
 
 
 async def test_an_old_address_needs_no_body(monkeypatch: Any) -> None:

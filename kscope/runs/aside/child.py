@@ -28,6 +28,7 @@ from django.utils.translation import gettext
 from kscope.runs.drive.same_database import database_use
 from kscope.runs.errors import ApplicationError
 from kscope.runs.languages.reader import said
+from kscope.runs.models import Run
 
 IDLE_SECONDS = 120.0
 # Where cores are few, requests and streams come first, then runs, then questions about runs.
@@ -134,6 +135,9 @@ def outcome_of(request: dict[str, Any], answers: Written) -> Outcome:
     except ApplicationError as refusal:
         words = {"message": refusal.message, "extra": refusal.extra, "status": refusal.status}
         return Outcome("refusal", answer_text(words))
+    except Run.DoesNotExist:
+        words = {"message": gettext("The run was deleted meanwhile."), "status": 404}
+        return Outcome("refusal", orjson.dumps({**words, "extra": {}}))
     except MemoryError:
         pass
     except Exception:  # noqa: BLE001 whatever it is, the web process logs it

@@ -54,6 +54,10 @@ def break_down() -> None:
     raise KeyError("what is this")
 
 
+def read_absent_run() -> int:
+    return int(Run.objects.get(pk=0).head_seq)
+
+
 def take_long(seconds: float) -> None:
     time.sleep(seconds)
 
@@ -115,6 +119,12 @@ async def test_a_process_that_was_killed_is_replaced(engines: Pool) -> None:
     first = await answer(engines, process_id)
     os.kill(first, signal.SIGKILL)
     assert await answer(engines, process_id) not in (first, os.getpid())
+
+
+async def test_question_about_a_deleted_run_is_refused(engines: Pool) -> None:
+    with pytest.raises(ApplicationError) as told:
+        await engines.ask(question(read_absent_run), "a")
+    assert (told.value.message, told.value.status) == ("The run was deleted meanwhile.", 404)
 
 
 async def test_a_slow_question_does_not_block_another_asker(engines: Pool) -> None:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from django.core.exceptions import SuspiciousOperation
+from django.core.exceptions import ObjectDoesNotExist, SuspiciousOperation
+from django.db import IntegrityError
 from django.utils.translation import gettext
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
@@ -10,6 +11,7 @@ from rest_framework.views import exception_handler
 
 from kscope.runs.errors import PROBLEM_JSON, ApplicationError
 from kscope.runs.errors import problem as problem_details
+from kscope.runs.models import Run
 from kscope.runs.web.body_limit import why_refused
 from kscope.runs.web.contract.etags import NotModified, mark
 from kscope.runs.web.contract.problems import described, errors_of
@@ -22,6 +24,8 @@ def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | Non
         unchanged = Response(status=304)
         mark(unchanged, problem.tag)
         return unchanged
+    if isinstance(problem, ObjectDoesNotExist | IntegrityError):
+        problem = _gone(context) or problem
     if isinstance(problem, ApplicationError):
         if may_be_stored(context["request"], problem):
             problem.retry_after = None
@@ -31,6 +35,14 @@ def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | Non
         detail = gettext("Nothing was saved: {reason}.").format(reason=words)
         return _answer(problem_details(status, detail))
     return _of_framework(problem, context)
+
+
+def _gone(context: dict[str, Any]) -> ApplicationError | None:
+    """The refusal where the run of the address was deleted while it was asked about."""
+    run_id = context["kwargs"].get("run_id")
+    if run_id is None or Run.objects.filter(pk=run_id).exists():
+        return None
+    return ApplicationError(gettext("Run {number} is gone.").format(number=run_id), status=404)
 
 
 def _of_framework(problem: Exception, context: dict[str, Any]) -> Response | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 from asgiref.sync import sync_to_async
 
@@ -178,6 +179,7 @@ FAILURES: dict[str, tuple[Exception, tuple[int, bool], tuple[int, bool]]] = {
         (504, False),
     ),
     "database": (OSError("away"), (503, True), (504, False)),
+    "deleted run": (psycopg.errors.ForeignKeyViolation(), (404, False), (404, False)),
     "mistake": (KeyError("what"), (500, False), (500, False)),
     "conflict": (ApiError(409, "Conflict", "no"), (409, False), (409, False)),
 }
