@@ -4,8 +4,7 @@ import logging
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import suppress
-from functools import cache
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 import orjson
 import redis
@@ -284,13 +283,22 @@ class Waker:
 def connect_anew() -> object:
     """In a fork: leave the connection to the process that it was forked from. That is to be kept."""
     inherited = _client()
-    _client.cache_clear()
+    _CLIENT.clear()
     return inherited
 
 
-@cache
+# The client of this process, once there is one.
+_CLIENT: Final[dict[str, "redis.Redis"]] = {}
+
+
 def _client() -> "redis.Redis":
-    return redis.Redis.from_url(settings.REDIS_URL)
+    """The same one for all threads.
+
+    Where two make one at once, the one that is not kept must be nobody's: as it goes, it takes the
+    connection of its listener with it, in the middle of a word.
+    """
+    made = _CLIENT.get("")
+    return made or _CLIENT.setdefault("", redis.Redis.from_url(settings.REDIS_URL))
 
 
 def _publish(channel: str, text: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from django.db import connection
 
 from kscope.runs import nudges
@@ -24,6 +25,7 @@ from kscope.runs.models import Run
 from kscope.up.processes import Call, ForkedProcess, forked
 from scheduling.selectors import diagnosis_by_id, diagnosis_parts_by_id
 from tests.loaders import loader
+from tests.waiting import HANG_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -176,3 +178,20 @@ async def test_who_still_computes_is_waited_for(said: bytes, answer: bytes | Non
     finally:
         telling.join()
         await heads.close()
+
+
+def test_threads_share_one_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, both = list[object](), threading.Barrier(2)
+
+    def make(*_: object) -> object:
+        both.wait(HANG_SECONDS)
+        return object()
+
+    monkeypatch.setattr(nudges, "_CLIENT", {})
+    monkeypatch.setattr(redis.Redis, "from_url", make)
+    threads = [threading.Thread(target=lambda: made.append(nudges._client())) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert made[0] is made[1]
