@@ -283,8 +283,11 @@ def _parser(flags: Sequence[Flag]) -> _Parser:
         if not flag.value:
             parser.add_argument(*flag.names, action="store_true", dest=flag.key)
             continue
+        kind: Callable[[str], Any] = _choice(flag) if flag.choices else str
         action = "append" if flag.repeats else "store"
-        kind = _choice(flag) if flag.choices else str
+        if flag.repeats and flag.choices:
+            # Given again, or several at once behind commas, as the REST API takes them.
+            kind, action = _choices(flag), "extend"
         parser.add_argument(*flag.names, action=action, type=kind, **options)
     return parser
 
@@ -297,6 +300,11 @@ def _choice(flag: Flag) -> Callable[[str], str]:
         raise ProgramError(f"no {flag.noun} is called {text}", helps=[last])
 
     return read
+
+
+def _choices(flag: Flag) -> Callable[[str], list[str]]:
+    read = _choice(flag)
+    return lambda text: [read(each) for each in text.split(",")]
 
 
 class _Parser(argparse.ArgumentParser):

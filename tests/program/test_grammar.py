@@ -117,3 +117,10 @@ def test_an_internal_error_leaves_a_file(
     (file,) = (tmp_path / "kscope").iterdir()
     assert str(file) in said.err
     assert "general-a1-more" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    "flags", [["--without", "inside,why"], ["--without", "inside", "--without=why"]]
+)
+def test_repeated_choices_may_stand_behind_commas(flags: list[str]) -> None:
+    assert parsed(["export", "run.kscope", "run.html", *flags])["without"] == ["inside", "why"]

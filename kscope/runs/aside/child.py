@@ -22,6 +22,7 @@ import orjson
 import psutil
 from django.conf import settings
 from django.db import connection
+from django.http import Http404
 from django.utils import translation
 from django.utils.translation import gettext
 
@@ -135,7 +136,7 @@ def outcome_of(request: dict[str, Any], answers: Written) -> Outcome:
     except ApplicationError as refusal:
         words = {"message": refusal.message, "extra": refusal.extra, "status": refusal.status}
         return Outcome("refusal", answer_text(words))
-    except Run.DoesNotExist:
+    except (Run.DoesNotExist, Http404):
         words = {"message": gettext("The run was deleted meanwhile."), "status": 404}
         return Outcome("refusal", orjson.dumps({**words, "extra": {}}))
     except MemoryError:
