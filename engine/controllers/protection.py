@@ -7,6 +7,7 @@ Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection,
 pkg/controller/volume/{pvcprotection,pvprotection}, pkg/controller/storage/vacprotection.
 """
 
+from itertools import takewhile
 from typing import ClassVar, Final
 
 from engine.api_server.store.informer import Informer
@@ -145,13 +146,12 @@ class ClaimProtection:
 
     def _pods_not_in_informer(self) -> list[ApiObject]:
         """The pods that the API server has but the informer does not have yet: the newest ones."""
-        found: list[ApiObject] = []
-        for pod in reversed(self._store.objects("Pod")):
+
+        def is_missing(pod: ApiObject) -> bool:
             known = self._listers.pod_informer.get(pod.key)
-            if known is not None and known.uid == pod.uid:
-                break
-            found.append(pod)
-        return found
+            return known is None or known.uid != pod.uid
+
+        return [*takewhile(is_missing, self._store.newest("Pod"))]
 
 
 def _uses(pod: Pod, claim: PersistentVolumeClaim) -> bool:

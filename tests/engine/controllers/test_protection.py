@@ -2,7 +2,9 @@
 
 import pytest
 
+from engine.api_server.store.store import ObjectStore
 from engine.kernel.errors import NotFound
+from engine.objects.objects import ApiObject
 from tests.engine.storage_world import Storage, make_claim, make_pod, make_volume
 
 
@@ -50,6 +52,23 @@ def test_a_claim_stays_for_an_undelivered_pod() -> None:
     storage.run(0.5)
     with pytest.raises(NotFound):
         storage.claim("c")
+
+
+def test_an_unused_claim_copies_no_list_of_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, listed = Storage(), list[str]()
+    storage.create(make_claim("c"), make_pod("other", "d", node="n"))
+    storage.run(1)
+    objects = ObjectStore.objects
+
+    def noted(store: ObjectStore, kind: str) -> list[ApiObject]:
+        listed.append(kind)
+        return objects(store, kind)
+
+    monkeypatch.setattr(ObjectStore, "objects", noted)
+    storage.store.delete("PersistentVolumeClaim", "default/c", by="user")
+    storage.run(1)
+    assert ("ClaimDeleted", "pvc-protection") in storage.facts("claim/default/c")
+    assert "Pod" not in listed
 
 
 def ephemeral_claim(owner: str) -> Storage:
