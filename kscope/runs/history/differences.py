@@ -88,10 +88,15 @@ def _some(base: Base, seq: int, entities: set[str]) -> Texts:
 
 def _difference(before: Texts, after: Texts) -> dict[str, Any]:
     patch: dict[str, Any] = {entity: None for entity in before if entity not in after}
+    # The pods of a node change alike: a far jump has a dozen entities for each of these.
+    known: dict[tuple[bytes, bytes], Any] = {}
     for entity, text in after.items():
         old = before.get(entity)
         if old is None:
             patch[entity] = orjson.Fragment(text)
         elif old != text:
-            patch[entity] = diff(orjson.loads(old), orjson.loads(text))
+            pair = old, text
+            if pair not in known:
+                known[pair] = diff(orjson.loads(old), orjson.loads(text))
+            patch[entity] = known[pair]
     return patch

@@ -226,6 +226,10 @@ def _chunks_of(run_id: int, level: str, kinds: Container[str] | None = None) -> 
 def _looked_up(run_id: int, level: str, entities: set[str]) -> Texts:
     """What the level says of *entities*."""
     index = _index(run_id, level)
+    if len(entities) > sum(map(len, index.values())):
+        # They are in nearly all chunks.
+        every = _chunks_of(run_id, level)
+        return {each: chunk[each] for chunk in every for each in chunk if each in entities}
     wanted: dict[str, list[str]] = {}
     for entity in entities:
         chunks = index.get(kind_of(entity))
