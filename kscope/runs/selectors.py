@@ -19,7 +19,7 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.history.changes import time_of
 from kscope.runs.history.chunks import Part
 from kscope.runs.history.differences import patch_between
-from kscope.runs.history.states import joined, state_at, texts_at
+from kscope.runs.history.states import state_at, texts_at
 from kscope.runs.models import Run, RunEvent, Scenario
 from kscope.runs.triages import run_stuck
 
@@ -205,13 +205,13 @@ def run_state_at(run: Run, *, seq: int) -> Instant:
     return Instant(seq, run_time_of(run, seq), state_at(run.pk, seq))
 
 
-def run_state_text(run: Run, *, seq: int, part: Part | None = None) -> orjson.Fragment:
-    """The same state, or a *part* of it, as JSON.
+def run_state_texts(run: Run, *, seq: int, part: Part | None = None) -> dict[str, orjson.Fragment]:
+    """The same state, or a *part* of it: the JSON of each entity.
 
     Raises ApplicationError when the run has no such event.
     """
     check_seq(run, seq)
-    return orjson.Fragment(joined(texts_at(run.pk, seq, part)))
+    return {entity: orjson.Fragment(text) for entity, text in texts_at(run.pk, seq, part).items()}
 
 
 def run_state_patch(run: Run, *, origin: int, seq: int, part: Part | None = None) -> dict[str, Any]:

@@ -1,8 +1,11 @@
-"""The whole state of a run at one event, as messages, encoded once for all who come."""
+"""The whole state of a run at one event, as messages, encoded once for all who come.
+
+Large ones, and what differs between two of them, come in parts, which a page takes one by one.
+"""
 
 import asyncio
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -22,9 +25,7 @@ class Snapshot:
 
     def __init__(self, facts: Mapping[str, Any], state: State) -> None:
         self._head = b'{"type":"snapshot",%b,"state":' % orjson.dumps(facts)[1:-1]
-        objects = iter(state.items())
-        parts = iter(lambda: dict(islice(objects, PART)), {})
-        self._parts = [orjson.dumps(part) for part in parts] or [b"{}"]
+        self._parts = [*parted(state)]
         self._text: str | None = None
         self._packed: asyncio.Task[list[bytes]] | None = None
         self.size = len(self._head) + sum(map(len, self._parts))
@@ -45,10 +46,27 @@ class Snapshot:
         return await asyncio.shield(self._packed)
 
     def _pack(self) -> list[bytes]:
-        return [zlib.compress(message, PACKED_LEVEL) for message in self._messages()]
+        messages = with_more(self._parts, self._head, b'{"type":"state","state":')
+        return [zlib.compress(message, PACKED_LEVEL) for message in messages]
 
-    def _messages(self) -> Iterator[bytes]:
-        head, last = self._head, len(self._parts) - 1
-        for index, part in enumerate(self._parts):
-            yield head + part + (b',"more":true}' if index < last else b',"more":false}')
-            head = b'{"type":"state","state":'
+
+def parted(objects: Mapping[str, Any]) -> Iterator[bytes]:
+    """The JSON of *objects* by id, so many of them in each part; one part where there is none."""
+    left = iter(objects.items())
+    yield orjson.dumps(dict(islice(left, PART)))
+    while part := dict(islice(left, PART)):
+        yield orjson.dumps(part)
+
+
+def with_more(parts: Iterable[bytes], first: bytes, later: bytes) -> Iterator[bytes]:
+    """Each part as a message that says whether another one follows.
+
+    *first* and *later* begin the first message and the others, up to what a part is the value of.
+    """
+    before, begins = None, first
+    for part in parts:
+        if before is not None:
+            yield begins + before + b',"more":true}'
+            begins = later
+        before = part
+    yield begins + (before or b"{}") + b',"more":false}'

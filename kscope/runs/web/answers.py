@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from functools import wraps
 from typing import Any, Self
 
@@ -125,11 +125,16 @@ def kept_answer(parts: list[dict[str, Any]], *, in_parts: bool) -> HttpResponseB
     """What an engine process has answered before, for readers of the active language."""
     lines = [answer_text(each) for each in parts]
     if in_parts:
-        return StreamingHttpResponse(_sent(lines), content_type=JSON_LINES)
+        return lines_sent(lines)
     return HttpResponse(lines[0], content_type=JSON)
 
 
-async def _sent(lines: list[bytes]) -> AsyncGenerator[bytes]:
+def lines_sent(lines: Iterable[bytes]) -> StreamingHttpResponse:
+    """*lines* of JSON, each of which is made once those before it are on their way."""
+    return StreamingHttpResponse(_sent(lines), content_type=JSON_LINES)
+
+
+async def _sent(lines: Iterable[bytes]) -> AsyncGenerator[bytes]:
     for line in lines:
         yield line + b"\n"
 

@@ -39,8 +39,8 @@ export class RunApi {
   }
 
   /**
-   * A resource that is sent as lines of JSON: `onPart` is called with each as it arrives. Raises ApiError for a
-   * failure, also for one that the server reports after the first line, or after `longestMs`.
+   * A resource that is sent as lines of JSON: `onPart` is called with each as it arrives, and may be waited for. Raises
+   * ApiError for a failure, also for one that the server reports after the first line, or after `longestMs`.
    */
   parts(path, params, signal, onPart, {longestMs = LONGEST_READ_MS} = {}) {
     const read = (response) => readLines(response.body, onPart);
@@ -186,7 +186,7 @@ async function readLines(body, onPart) {
     text += value ?? "";
     const lines = text.split("\n");
     text = lines.pop() ?? "";
-    for (const line of lines) takePart(JSON.parse(line), onPart);
+    for (const line of lines) await takePart(JSON.parse(line), onPart);
     if (done) return;
   }
 }
@@ -195,7 +195,7 @@ function takePart(part, onPart) {
   if (part.problem) {
     throw new ApiError(failureOf({status: 500, message: part.problem.detail, isRepeatable: true}));
   }
-  onPart(part);
+  return onPart(part);
 }
 
 /** What the problem details (RFC 9457) of the response say, or "". */

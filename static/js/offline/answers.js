@@ -63,7 +63,6 @@ export class Answers {
   get(path, asked = {}) {
     const [room, ...names] = path.split("/").slice(0, -1);
     if (path === "") return this.run;
-    if (path === "state/") return this.#state(asked);
     if (path === "events/") return this.#events(asked);
     if (path === "histogram/") return this.histogram;
     if (path === "counters/") return this.#counters(asked);
@@ -89,7 +88,8 @@ export class Answers {
   /** What a resource that is sent in parts says, part by part. Raises Refusal, also after a part. */
   *parts(path, asked) {
     const [room] = path.split("/");
-    if (!LOOKS.includes(room)) yield* this.#why(path, asked);
+    if (path === "state/") yield {...this.#state(asked), more: false};
+    else if (!LOOKS.includes(room)) yield* this.#why(path, asked);
     else yield* this.#look(room);
   }
 

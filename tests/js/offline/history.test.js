@@ -141,7 +141,11 @@ test("a cursor goes on and back in a file", async () => {
   const {history} = historyFrom(0, [10]);
   const facts = {run: {id: 1, head_at: 1200}, histogram: {}, attempts: [], evidenceOf: () => null, whys: {}};
   const answers = new Answers({...facts, history, lanesOf: () => ({}), pathsOf: () => ({})});
-  const api = {get: async (path, asked) => structuredClone(answers.get(path, asked))};
+  const api = {
+    parts: async (path, asked, signal, onPart) => {
+      for (const part of answers.parts(path, asked)) await onPart(structuredClone(part));
+    },
+  };
   let cursor = null;
   for (const seq of [20, 5, 24, 0, 13]) {
     cursor = new PastCursor(api, cursor);

@@ -1,12 +1,15 @@
 """View states from keyframes, and the patches between them, are those of folding every event."""
 
+import asyncio
 import random
 import zlib
+from collections.abc import AsyncIterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
+from django.http import StreamingHttpResponse
 from django.test import Client
 
 from engine.kernel.view import fold
@@ -21,6 +24,7 @@ from kscope.runs.history.keyframes import chunks_forget
 from kscope.runs.models import Checkpoint, Keyframe, Run, ViewChunk
 from kscope.runs.record.parts import in_history
 from kscope.runs.selectors import run_state_at
+from kscope.runs.stream import snapshots
 from tests.web.history.conftest import folded
 
 
@@ -187,6 +191,26 @@ def test_rest_answers_one_patch_between_two_events(client: Client, churned: Run)
         assert (answer["origin"], answer["seq"], answer["at"]) == (origin, to, whole["at"])
         assert answer["events"] == whole["events"]
     assert client.get(f"{path}?from=7&to=7").json()["changes"] == {}
+
+
+@pytest.mark.parametrize(("name", "asked"), [("state", "seq=30"), ("changes", "from=30&to=5")])
+def test_rest_answers_in_parts_for_pages(
+    client: Client, churned: Run, monkeypatch: pytest.MonkeyPatch, name: str, asked: str
+) -> None:
+    monkeypatch.setattr(snapshots, "PART", 3)
+    path = f"/api/v1/runs/{churned.pk}/state/?{asked}"
+    whole = client.get(path).json()
+    answer = cast("StreamingHttpResponse", client.get(f"{path}&parts=1"))
+    first, *others = [orjson.loads(line) for line in asyncio.run(_sent(answer))]
+    assert [part.pop("more") for part in (first, *others)] == [True] * len(others) + [False]
+    assert all(part.keys() == {name} for part in others)
+    parts = [first.pop(name), *(part[name] for part in others)]
+    assert max(map(len, parts)) == 3
+    assert {**first, name: {key: value for part in parts for key, value in part.items()}} == whole
+
+
+async def _sent(answer: StreamingHttpResponse) -> list[bytes]:
+    return [line async for line in cast("AsyncIterator[bytes]", answer.streaming_content)]
 
 
 def test_rest_answers_what_a_page_shows(client: Client, churned: Run) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 from django.db import connection
 from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
@@ -23,7 +24,8 @@ from kscope.runs.errors import ApplicationError
 from kscope.runs.history.chunks import Part
 from kscope.runs.stream.counters import run_counters
 from kscope.runs.stream.export import CONTENT_TYPES, event_json, event_lines, event_query
-from kscope.runs.web.answers import EngineAnswer, EngineView, saved_as
+from kscope.runs.stream.snapshots import parted, with_more
+from kscope.runs.web.answers import EngineAnswer, EngineView, lines_sent, saved_as
 from kscope.runs.web.contract.answer_schema import answer_class, answer_schema
 from kscope.runs.web.contract.document import IF_NONE_MATCH
 from kscope.runs.web.contract.media import ExportRenderer, accepting
@@ -53,17 +55,21 @@ class RunState(RestView):
                     "only": words(
                         "kinds and ids of the entities wanted, separated by commas; default: all"
                     ),
+                    "parts": switch("1: in parts, each a line of JSON"),
                 },
             ),
             IF_NONE_MATCH,
         ],
-        responses=PolymorphicProxySerializer(
-            component_name="StateAnswer",
-            serializers=[answer_class(StateAt), answer_class(StateChange)],
-            resource_type_field_name=None,
-        ),
+        responses={
+            (200, "application/json"): PolymorphicProxySerializer(
+                component_name="StateAnswer",
+                serializers=[answer_class(StateAt), answer_class(StateChange)],
+                resource_type_field_name=None,
+            ),
+            (200, "application/x-ndjson"): OpenApiTypes.STR,
+        },
     )
-    def get(self, request: Request, run_id: int) -> HttpResponse:
+    def get(self, request: Request, run_id: int) -> HttpResponseBase:
         """The whole state; with `from` a merge patch that makes it of the state after that event."""
         run = found_run(request, run_id)
         seq, at, origin = self._wanted_seq(), self.asked["at"], self.asked["from"]
@@ -78,11 +84,18 @@ class RunState(RestView):
         only = _names(self.asked["only"])
         part = Part.of(only) if only else None
         if origin is None:
-            found = {"state": selectors.run_state_text(run, seq=seq, part=part)}
+            name, found = "state", selectors.run_state_texts(run, seq=seq, part=part)
         else:
-            patch = selectors.run_state_patch(run, origin=origin, seq=seq, part=part)
-            found = {"origin": origin, "changes": patch}
-        return HttpResponse(orjson.dumps({**place, **found}), content_type=CONTENT_TYPES["json"])
+            place["origin"] = origin
+            name = "changes"
+            found = selectors.run_state_patch(run, origin=origin, seq=seq, part=part)
+        if self.asked["parts"]:
+            later = b'{"%b":' % name.encode()
+            first = orjson.dumps(place)[:-1] + b"," + later[1:]
+            return lines_sent(with_more(parted(found), first, later))
+        return HttpResponse(
+            orjson.dumps({**place, name: found}), content_type=CONTENT_TYPES["json"]
+        )
 
     def _wanted_seq(self) -> int | None:
         """The event that `seq` or `to` names. Raises ApplicationError where they differ."""

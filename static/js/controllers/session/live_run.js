@@ -1,14 +1,14 @@
 import {signal} from "@preact/signals";
 
+import {Arrival} from "../../model/run/arrival.js";
 import {RunModel} from "../../model/run/run_model.js";
 import {GapError} from "../../model/run/run_state.js";
 import {Histogram} from "../../model/run/timeline.js";
 import {fillCounters} from "./fill_counters.js";
+import {FOLDING_MS} from "./pacing.js";
 import {RunStream} from "./run_stream.js";
 
 const HISTOGRAM_MS = 1500;
-/** How long messages are folded in one frame; what is left waits for the next. */
-const FOLDING_MS = 6;
 
 /**
  * The run at its newest event: follows the WebSocket and folds what it sends, once per animation frame.
@@ -23,7 +23,7 @@ export class LiveRun {
     this.onFold = onFold;
     this.onMore = onMore;
     this.model = new RunModel();
-    /** The state that comes in parts, until it is whole: {model, counts, run}. @type {any} */
+    /** The state that comes in parts, until it is whole. @type {Arrival | null} */
     this.coming = null;
     this.histogram = new Histogram();
     /** The facts about the run, such as its status and its name. */
@@ -102,14 +102,10 @@ export class LiveRun {
   }
 
   #fold(message) {
-    if (message.type === "snapshot") {
-      this.coming = {model: new RunModel(), counts: message.counts, run: message.run};
-      this.coming.model.reset(message);
-      return this.#arrive(message);
-    }
-    if (message.type === "state") {
-      this.coming.model.extend(message.state, this.coming.counts);
-      return this.#arrive(message);
+    if (message.type === "snapshot" || message.type === "state") {
+      if (message.type === "snapshot") this.coming = new Arrival();
+      this.coming?.take(message);
+      return this.#arrive();
     }
     if (message.type === "run") {
       this.run.value = {...this.run.value, ...message.run};
@@ -123,9 +119,10 @@ export class LiveRun {
   }
 
   /** Show the state that came, if nothing of it is missing. Returns whether it is shown. */
-  #arrive({more}) {
-    if (more) return false;
-    const {model, run} = this.coming;
+  #arrive() {
+    if (!this.coming?.isWhole) return false;
+    const {model} = this.coming;
+    const {run} = this.coming.first;
     this.model = model;
     this.coming = null;
     if (run) this.run.value = {...this.run.value, ...run};

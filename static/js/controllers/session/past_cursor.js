@@ -1,5 +1,6 @@
+import {Arrival} from "../../model/run/arrival.js";
 import {RunModel} from "../../model/run/run_model.js";
-import {foldInto} from "../../model/shared/fold.js";
+import {Pacing} from "./pacing.js";
 
 /** How many events before the starting point of a step back are folded one by one. */
 const BACK = 100;
@@ -9,8 +10,9 @@ const AHEAD = 200;
  * A position in the recorded events of a run, with its own model.
  *
  * Jumps load from the server what differs from the state that the page holds; steps fold or undo single events that are
- * loaded. `held` is the cursor that is shown, whose model this one takes over and moves, or the model of the live run, which
- * stays as it is; null loads the whole state.
+ * loaded. `held` is the cursor that is shown, or the model of the live run; null loads the whole state. Where little differs
+ * this cursor takes the model that is shown over and moves it. Else it makes another one, over several frames, while what is
+ * shown stays as it is.
  */
 export class PastCursor {
   /** @param {any} api @param {PastCursor | RunModel | null} [held] */
@@ -72,41 +74,65 @@ export class PastCursor {
   /** @param {{seq?: number, at?: number}} place @param {AbortSignal} [signal] */
   async #load(place, signal) {
     const {held} = this;
-    if (held === null) {
-      const state = await this.api.get("state/", place, signal);
-      this.model.reset(state);
-      this.held = this;
-      return;
+    const known = held instanceof PastCursor ? held.model : held;
+    const seq = known?.seq;
+    // That model may go on meanwhile.
+    const noted = known?.note() ?? new Map();
+    try {
+      const found = await this.#arrival(known ? {from: seq, to: place.seq, at: place.at} : place, signal).catch(
+        (error) => {
+          // The database may have been set back to an earlier moment, so that there is no such event any more.
+          if (!known || error.status !== 404) throw error;
+          return this.#arrival(place, signal);
+        },
+      );
+      if (signal?.aborted || this.isOver) return;
+      if (found.changes === null) this.#show(found.model);
+      else if (held instanceof PastCursor && found.parts === 1) await this.#move(held, found, place, signal);
+      else if (await this.#compose(found, known, noted, signal)) this.#show(found.model);
+    } finally {
+      known?.noting.delete(noted);
     }
-    const isShown = held instanceof PastCursor;
-    // The live run goes on meanwhile: a step of its model is not to come in between.
-    const start = isShown ? held.model : {seq: held.seq, entities: new Map(held.entities)};
-    const asked = {from: start.seq, to: place.seq, at: place.at};
-    const found = await this.api.get("state/", asked, signal).catch((error) => {
-      // The database may have been set back to an earlier moment, so that there is no such event any more.
-      if (error.status !== 404) throw error;
-      return this.api.get("state/", place, signal);
+  }
+
+  /** What the server answers, part by part. @param {AbortSignal} [signal] */
+  async #arrival(asked, signal) {
+    const arrival = new Arrival();
+    const pacing = new Pacing();
+    await this.api.parts("state/", {...asked, parts: 1}, signal, (part) => {
+      arrival.take(part);
+      return pacing.rest();
     });
-    if (signal?.aborted || this.isOver) return;
-    const isTaken = isShown && held.isOver;
-    if (found.changes && (isTaken || start.seq !== found.origin)) {
-      // Somebody has moved that model meanwhile.
-      if (isTaken) this.held = null;
-      await this.#load(place, signal);
-      return;
+    return arrival;
+  }
+
+  /** Make the model of what differs from a known one, over several frames. Returns whether nobody gave it up meanwhile. */
+  async #compose(found, known, noted, signal) {
+    const pacing = new Pacing();
+    const pieces = found.composed(known, noted);
+    while (!pieces.next().done) {
+      await pacing.rest();
+      if (signal?.aborted || this.isOver) return false;
     }
-    if (!found.changes) this.model.reset(found);
-    else if (isShown) this.#takeOver(held, found);
-    else {
-      foldInto(start.entities, found.changes);
-      this.model.reset({...found, state: start.entities});
-    }
+    return true;
+  }
+
+  #show(model) {
+    this.model = model;
     this.held = this;
   }
 
-  #takeOver(held, change) {
+  /** Take over the model that is shown and move it. */
+  async #move(held, found, place, signal) {
+    const {origin, seq, at, events} = found.first;
+    if (held.isOver || held.model.seq !== origin) {
+      // Somebody has moved that model meanwhile.
+      if (held.isOver) this.held = null;
+      await this.#load(place, signal);
+      return;
+    }
     held.isOver = held !== this;
-    this.model = held.model;
-    this.model.move(change);
+    this.#show(held.model);
+    this.model.move({seq, at, changes: Object.fromEntries(found.changes), events});
   }
 }

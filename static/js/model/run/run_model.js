@@ -27,6 +27,8 @@ export class RunModel {
     this.undos = [];
     /** Pods that changed their lane or node since this list was last emptied. */
     this.moved = [];
+    /** What somebody reads this model by while it moves on; see `note`. @type {Set<Map<string, any>>} */
+    this.noting = new Set();
   }
 
   get entities() {
@@ -54,9 +56,10 @@ export class RunModel {
     this.#startCounters(snapshot.counts);
   }
 
-  /** Take the next objects of the state that `reset` began with, and the counts that came with it. */
-  extend(state, counts) {
-    for (const [id, entity] of Object.entries(state)) {
+  /** Take the next objects of the state that `reset` began with, each once, and the counts that came with it. */
+  extend(entries, counts) {
+    for (const [id, entity] of entries) {
+      if (this.entities.has(id)) continue;
       this.entities.set(id, entity);
       this.#derive(id, undefined, entity);
     }
@@ -64,11 +67,18 @@ export class RunModel {
     this.#startCounters(counts);
   }
 
+  /** What objects that change from now on were before, by id, until `noting` has it no more. */
+  note() {
+    const noted = new Map();
+    this.noting.add(noted);
+    return noted;
+  }
+
   /** Fold a frame. Returns whether anything was new. Raises GapError. */
   apply(frame) {
     const before = this.run.apply(frame);
     if (!before) return false;
-    for (const [id, entity] of before) this.#derive(id, entity, this.entities.get(id));
+    this.#follow(before);
     if (frame.counts) this.counters.extend(frame.counts);
     else if (frame.first === frame.last) this.#count(before);
     else this.counters.restart(this.seq, this.at, this.#queues());
@@ -77,7 +87,7 @@ export class RunModel {
 
   /** Go to any other event by what differs there: {seq, at, changes, events}. */
   move(change) {
-    for (const [id, entity] of this.run.move(change)) this.#derive(id, entity, this.entities.get(id));
+    this.#follow(this.run.move(change));
     this.undos = [];
     this.moved = [];
     this.counters.restart(this.seq, this.at, this.#queues());
@@ -94,7 +104,7 @@ export class RunModel {
   stepForward(event) {
     const past = this.run.step(event);
     past.counted = this.counters.mark();
-    for (const [id, entity] of past.before) this.#derive(id, entity, this.entities.get(id));
+    this.#follow(past.before);
     this.undos.push(past);
     this.#count(past.before);
   }
@@ -106,9 +116,17 @@ export class RunModel {
     const after = new Map();
     for (const id of past.before.keys()) after.set(id, this.entities.get(id));
     this.run.undo(past);
-    for (const [id, entity] of after) this.#derive(id, entity, this.entities.get(id));
+    this.#follow(after);
     this.counters.restore(past.counted);
     return true;
+  }
+
+  /** Derive the views of the objects that changed, from what they were before. */
+  #follow(before) {
+    for (const [id, entity] of before) {
+      for (const noted of this.noting) if (!noted.has(id)) noted.set(id, entity);
+      this.#derive(id, entity, this.entities.get(id));
+    }
   }
 
   #tallyOf(machine) {

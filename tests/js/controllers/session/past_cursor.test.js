@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import {test} from "node:test";
+import {afterEach, beforeEach, mock, test} from "node:test";
 
 import {PastCursor} from "../../../../static/js/controllers/session/past_cursor.js";
 import {RunModel} from "../../../../static/js/model/run/run_model.js";
@@ -22,26 +22,55 @@ function difference(before, after) {
   return {...Object.fromEntries(gone.map((id) => [id, null])), ...after};
 }
 
-/** A server with 500 events that counts what it is asked. */
+/** A server with 500 events that counts what it is asked. Each part of a state has so many objects. */
 class FakeApi {
   asked = 0;
   origins = [];
   head = LENGTH;
+  size = Infinity;
+
+  async parts(path, params, signal, onPart) {
+    assert.equal(path, "state/");
+    this.asked += 1;
+    if (params.from > this.head) throw Object.assign(new Error("no such event"), {status: 404});
+    this.origins.push(params.from ?? null);
+    const seq = params.to ?? params.seq;
+    const place = {seq, at: seq * 1000, events: EVENTS.slice(Math.max(0, seq - 50), seq)};
+    if (params.from === undefined) await this.#send(place, "state", stateAt(seq), onPart);
+    else {
+      const changes = difference(stateAt(params.from), stateAt(seq));
+      await this.#send({...place, origin: params.from}, "changes", changes, onPart);
+    }
+  }
+
+  async #send(place, name, objects, onPart) {
+    const left = Object.entries(objects);
+    let first = place;
+    do {
+      const part = Object.fromEntries(left.splice(0, this.size));
+      await onPart({...first, [name]: part, more: left.length > 0});
+      first = {};
+    } while (left.length > 0);
+  }
 
   async get(path, params) {
     this.asked += 1;
-    if (path === "state/") {
-      if (params.from > this.head) throw Object.assign(new Error("no such event"), {status: 404});
-      this.origins.push(params.from ?? null);
-      const seq = params.to ?? params.seq;
-      const place = {seq, at: seq * 1000, events: EVENTS.slice(Math.max(0, seq - 50), seq)};
-      if (params.from === undefined) return {...place, state: stateAt(seq)};
-      return {...place, origin: params.from, changes: difference(stateAt(params.from), stateAt(seq))};
-    }
     const {after, limit} = params;
     return {items: EVENTS.filter(({seq}) => seq > after).slice(0, limit), continue: null};
   }
 }
+
+/** Folding pauses after each part, as if every frame were full. */
+beforeEach(() => {
+  globalThis.document = {hidden: false};
+  globalThis.requestAnimationFrame = (callback) => setImmediate(callback);
+  mock.method(performance, "now", () => performance.now.mock.callCount() * 100);
+});
+
+afterEach(() => {
+  mock.restoreAll();
+  for (const name of ["document", "requestAnimationFrame"]) delete globalThis[name];
+});
 
 function assertAt(cursor, seq) {
   assert.equal(cursor.model.seq, seq);
@@ -170,3 +199,54 @@ test("a state that is no longer known is loaded whole", async () => {
   assertAt(next, 20);
   assert.deepEqual(api.origins, [null, null]);
 });
+
+test("a state in parts is taken when it is whole", async () => {
+  const api = Object.assign(new FakeApi(), {size: 2});
+  const cursor = new PastCursor(api);
+  const before = cursor.model;
+  const jumping = cursor.jump({seq: 300});
+  await new Promise(setImmediate);
+  assert.equal(cursor.model, before);
+  await jumping;
+  assertAt(cursor, 300);
+  assertDerived(cursor.model);
+});
+
+test("what differs in parts leaves the state shown", async () => {
+  const api = Object.assign(new FakeApi(), {size: 2});
+  const shown = new PastCursor(api);
+  await shown.jump({seq: 300});
+  const next = new PastCursor(api, shown);
+  await next.jump({seq: 128});
+  assertAt(shown, 300);
+  assertAt(next, 128);
+  assertDerived(next.model);
+  await shown.forward();
+  assertAt(next, 128);
+  assert.deepEqual(api.origins, [null, 300]);
+});
+
+test("a step meanwhile is not in the new state", async () => {
+  const api = Object.assign(new FakeApi(), {size: 2});
+  const shown = new PastCursor(api);
+  await shown.jump({seq: 300});
+  await shown.peek();
+  const next = new PastCursor(api, shown);
+  const jumping = next.jump({seq: 250});
+  for (let i = 0; i < 12; i += 1) {
+    await new Promise(setImmediate);
+    await shown.forward();
+  }
+  await jumping;
+  assertAt(shown, 312);
+  assertAt(next, 250);
+  assertDerived(next.model);
+});
+
+/** What is drawn of a model is what is drawn of a new one with the same state. */
+function assertDerived(model) {
+  const anew = new RunModel();
+  anew.reset({seq: model.seq, at: model.at, state: Object.fromEntries(model.entities), events: []});
+  const sizes = ({lanes}) => ["active", "backoff", "unschedulable"].map((lane) => lanes.size(lane));
+  assert.deepEqual(sizes(model), sizes(anew));
+}

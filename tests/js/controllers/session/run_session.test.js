@@ -19,14 +19,18 @@ class FakeApi {
   posted = [];
   waiting = [];
 
-  get(path, params, signal) {
+  get(path, params) {
     if (path === "events/") {
       const {after, limit} = params;
       return Promise.resolve({items: EVENTS.filter(({seq}) => seq > after).slice(0, limit)});
     }
     if (path === "counters/") return Promise.resolve({since: 0, samples: [[0, 0, 0, 0, 0]]});
-    if (path !== "state/") return Promise.resolve({});
-    return new Promise((resolve, reject) => {
+    return Promise.resolve({});
+  }
+
+  async parts(path, params, signal, onPart) {
+    assert.equal(path, "state/");
+    const part = await new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(Object.assign(new Error(), {name: "AbortError"})));
       const seq = params.to ?? params.seq ?? Math.floor(params.at / 1e9);
       const state = seq > 0 ? {"pod/a/p": {attempts: seq}} : {};
@@ -34,6 +38,7 @@ class FakeApi {
       const content = params.from === undefined ? {state} : {origin: params.from, changes};
       this.waiting.push({resolve: () => resolve({seq, at: seq * 1e9, events: [], ...content}), reject});
     });
+    await onPart(part);
   }
 
   post(path, body) {
@@ -45,6 +50,9 @@ class FakeApi {
     for (const {resolve} of this.waiting.splice(0)) resolve();
   }
 }
+
+// A hidden page does not wait for frames.
+globalThis.document = {hidden: true};
 
 let session, api;
 let left = [];

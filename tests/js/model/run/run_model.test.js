@@ -74,7 +74,7 @@ test("a state taken in parts is the whole one", () => {
     const [first, ...others] = [objects.slice(0, 5), objects.slice(5, 8), objects.slice(8)].map(Object.fromEntries);
     const parts = new RunModel();
     parts.reset({seq: model.seq, at: model.at, state: first, events: model.run.events, counts});
-    for (const part of others) parts.extend(part, counts);
+    for (const part of others) parts.extend(Object.entries(part), counts);
     const whole = derived(model);
     whole.counters.learn(counts, whole.seq);
     assert.deepEqual(shown(parts), shown(whole), `seed ${seed}`);
