@@ -15,6 +15,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from types import FrameType
+from typing import Any
 
 from kscope.up.children import die_with_parent
 from kscope.up.processes import Call
@@ -221,7 +222,8 @@ def _forked() -> Call:
     # Almost all that is loaded stays, so there is no garbage to look for, now and later: a fork
     # that looked for some would write to each page of memory that it shares.
     gc.disable()
-    sys.modules.update(dict.fromkeys(NOT_TAKEN))
+    absent: dict[str, Any] = dict.fromkeys(NOT_TAKEN)
+    sys.modules.update(absent)
     _set_up()
     for module in MODULES:
         import_module(module)

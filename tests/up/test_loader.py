@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,6 +29,10 @@ SELF = "tests.up.test_loader"
 
 def say_words() -> None:
     print(os.getpid(), *sys.argv, flush=True)
+
+
+def take_what_was_left_out() -> None:
+    print("rich" in sys.modules, import_module("rich").__name__, flush=True)
 
 
 def wait_for_signal() -> None:
@@ -85,6 +90,12 @@ def test_a_function_is_called_with_its_words() -> None:
     with started("say_words", "one", "two words") as (process, output):
         assert output.read().decode().split() == [str(process.pid), "tried", "one", "two", "words"]
         assert process.wait(60) == 0
+
+
+@pytest.mark.usefixtures("with_loader")
+def test_what_was_left_out_can_be_taken_later() -> None:
+    with started("take_what_was_left_out") as (_, output):
+        assert output.read() == b"False rich\n"
 
 
 @pytest.mark.usefixtures("with_loader")
