@@ -11,6 +11,7 @@ the text a second time once something is wrong with it.
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Container, Iterator, Mapping
@@ -83,7 +84,7 @@ def read_documents(name: str, data: bytes, limits: Limits) -> list[Document]:
     """
     if len(data) > limits.bytes:
         raise DocumentError(too_large(len(data), limits))
-    text = data.removeprefix(b"\xef\xbb\xbf")
+    text = _as_utf8(data).removeprefix(b"\xef\xbb\xbf")
     try:
         # libyaml would report a position, but in the wrong unit and without a line.
         text.decode()
@@ -100,6 +101,16 @@ def read_documents(name: str, data: bytes, limits: Limits) -> list[Document]:
             if name.endswith(_JSON_NAMES) and not rest.startswith("---"):
                 raise _not_json(error, documents) from None
     return yaml_documents(text, limits)
+
+
+def _as_utf8(data: bytes) -> bytes:
+    """A text in UTF-16 with its mark, which `kubectl … > FILE` makes in Windows PowerShell, in UTF-8."""
+    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data
+    try:
+        return data.decode("utf-16").encode()
+    except UnicodeDecodeError:
+        return data
 
 
 def yaml_documents(text: bytes, limits: Limits) -> list[Document]:

@@ -254,6 +254,14 @@ def test_a_binary_file_is_refused() -> None:
     assert problem.line == 2
 
 
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-be"])
+def test_file_of_windows_powershell_is_read(code: str) -> None:
+    mark = "\ufeff" if code == "utf-16-be" else ""
+    text = f"{mark}kind: Pod\r\nspec: none\r\n".encode(code)
+    problem = only_problem(text)
+    assert (problem.line, problem.field) == (1, "apiVersion")
+
+
 @pytest.mark.parametrize("text", ["", "# nothing but words\n", "---\n---\n"])
 def test_an_empty_file_is_refused(text: str) -> None:
     message = only_problem(text).message
