@@ -45,6 +45,16 @@ class Goal:
         return _outcome(scene, obj)
 
 
+def _budget_outcome(scene: Scene, budget: ApiObject) -> Sentence:
+    allowed = allowed_disruptions(budget)
+    if allowed > 0:
+        return say("it allows {allowed} disruptions", allowed=allowed)
+    pods = [pod for pod in scene.pods(budget.namespace) if budget in scene.budgets_of(pod)]
+    if pods and not any(refuses_eviction(budget, pod) for pod in pods):
+        return say("its pods, none of which is ready, may be evicted")
+    return NOTHING
+
+
 def _outcome(scene: Scene, obj: ApiObject) -> Sentence:
     if isinstance(obj, PersistentVolumeClaim):
         return (
@@ -58,8 +68,7 @@ def _outcome(scene: Scene, obj: ApiObject) -> Sentence:
         is_bound = obj.status.get("phase") == VOLUME_BOUND
         return say("it is bound again") if is_bound else NOTHING
     if obj.kind == _BUDGET:
-        allowed = allowed_disruptions(obj)
-        return say("it allows {allowed} disruptions", allowed=allowed) if allowed > 0 else NOTHING
+        return _budget_outcome(scene, obj)
     if obj.kind == CRON_JOB:
         return _cron_job_outcome(scene, obj)
     if obj.kind == AUTOSCALER:

@@ -34,6 +34,7 @@ SHARED: Final = {
 # which its changes are tried do so much earlier.
 _MOST_PODS_ASKED, _MOST_PODS_FORKED = 2_000, 250
 _MACHINE: Final = "node"
+_OF_DRAINS: Final = ("budget", "replicas")
 _OF_WORKLOADS: Final = ("rollout", "again")
 _MOST_SENTENCES: Final = 12
 _MOST_FACTS: Final = 3
@@ -129,6 +130,9 @@ class Alone:
         of = keys[0] if len(keys) > 1 else ""
         # Beside a machine to be bought, only what a workload can do by itself.
         fixes = [each for each in found.fixes if not group.changes or each.kind in _OF_WORKLOADS]
+        if group.kind == "placed-but-stuck":
+            # That it may be evicted does not make it run.
+            fixes = [each for each in fixes if each.kind not in _OF_DRAINS]
         changes = (*(_change(fix, of, len(keys)) for fix in fixes), *group.changes)
         conclusion = NOTHING if changes else found.conclusion or group.conclusion
         return replace(group, changes=changes, conclusion=conclusion)

@@ -31,6 +31,7 @@ _OF_REASON: Final[Mapping[str, Sentence]] = {
     "FailedMapVolume": say("volume cannot be mapped"),
     "FailedPrepareDynamicResources": say("devices are not prepared"),
     "FailedCreatePodSandBox": say("sandbox cannot be made"),
+    "PodInitializing": say("init containers have not ended"),
     "ContainerCreating": say("containers are not created"),
     "PodResizePending": say("pod cannot be resized"),
     "PodResizeInProgress": say("pod cannot be resized"),
@@ -128,6 +129,8 @@ def short_of(group: Group) -> Sentence:
         return said or _OF_REASON.get(reason) or _OF_KIND[group.kind]
     if group.kind == "workload-refused" and group.observed.startswith("Phase Failed"):
         return say("kubelet refuses the pods")
+    if group.kind == "workload-refused" and "is being deleted" in group.cause:
+        return say("namespace is being deleted")
     if group.kind == "workload-refused":
         return _OF_RULE.get(kind) or _OF_OBJECT.get(kind) or _OF_KIND[group.kind]
     if group.kind == "node" and kind == "poddisruptionbudget":

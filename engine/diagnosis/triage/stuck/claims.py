@@ -25,6 +25,8 @@ from engine.objects.phases import ATTRIBUTES_CLASS, SELECTED_NODE
 from engine.objects.values.quantity import value
 
 _REFUSED: Final = ("ProvisioningFailed", "FailedBinding", "ClaimLost", "ClaimMisbound")
+# What the PV controller itself finds, which is played.
+_OF_CONTROLLER: Final = ("FailedBinding", "ClaimLost", "ClaimMisbound")
 _LOST: Final = ("ClaimLost", "ClaimMisbound")
 _RESIZE: Final = ("VolumeResizeFailed", "FileSystemResizeFailed", "ExternalExpanding")
 _EXPANDS: Final = "ExternalExpanding"
@@ -249,7 +251,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: _Stuck, pods: list[s
         by=by,
         observed=_observed(found),
         predicted=_predicted(found),
-        contradicts=bool(found.events),
+        contradicts=bool(found.events) and found.reason not in _OF_CONTROLLER,
         since=since or created,
         pods=tuple(pods),
         claims=tuple(keys),
@@ -279,6 +281,8 @@ def _observed(found: _Stuck) -> Sentence:
 
 
 def _predicted(found: _Stuck) -> Sentence:
+    if found.reason in _OF_CONTROLLER:
+        return say("The persistentvolume-controller of the model refuses it as well.")
     if found.events or condition(found.claims[0], found.reason) is not None:
         return say("The model's drivers accept such requests: here the files know more.")
     return say("{reason}: {message}.", reason=found.reason, message=found.message)

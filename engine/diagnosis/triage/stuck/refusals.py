@@ -41,6 +41,7 @@ _BOUND: Final = re.compile(
     r"((?:max|min)imum) (\S+) usage per (\w+) is ([^\s,\]]+?)\.?(?=[\s,\]]|$)"
 )
 _RATIO: Final = re.compile(r"(\S+) max limit to request ratio per (\w+) is ([^\s,\]]+)")
+_LEAVING: Final = re.compile(r"in namespace (\S+) because it is being terminated")
 _SECURITY: Final = re.compile(r'violates PodSecurity "([^"]+)"')
 
 _KINDS_OF_REFUSAL: Final = (
@@ -56,6 +57,7 @@ _KINDS_OF_REFUSAL: Final = (
     (_RUNTIME, "runtime"),
     (_BOUND, "bound"),
     (_RATIO, "ratio"),
+    (_LEAVING, "leaving"),
 )
 
 
@@ -489,6 +491,12 @@ def _security(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Ex
     )
 
 
+def _leaving(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
+    """Upstream: plugin/pkg/admission/namespace/lifecycle/admission.go, Admit()."""
+    cause = say("Namespace {name} is being deleted: nothing new is made in it.", name=name)
+    return Explained(cause, known_as("namespace", name), facts=(f"namespace/{name}",))
+
+
 def _other(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
     del evidence
     return Explained(
@@ -509,4 +517,5 @@ _EXPLAINED: Final[dict[str, Callable[[Evidence, str, str, Stuck], Explained]]] =
     "runtime": _runtime,
     "bound": _bound,
     "ratio": _ratio,
+    "leaving": _leaving,
 }

@@ -68,7 +68,9 @@ def refused_groups(evidence: Evidence, cluster: Cluster) -> Iterator[tuple[Group
 
 
 # The rules that kscope's API server has as well.
-_KNOWN_RULES: Final = ("quota", "unstated", "class", "account", "runtime", "bound", "ratio")
+_KNOWN_RULES: Final = (
+    *("quota", "unstated", "class", "account", "runtime", "bound", "ratio", "leaving"),
+)
 # Those whose pods can be counted once the first change is made.
 _COUNTED: Final = ("quota", "unstated", "class", "account", "runtime")
 

@@ -113,7 +113,9 @@ def _trouble(evidence: Evidence, pod: Manifest) -> Told | None:
     since = str(status.get("startTime") or pod["metadata"].get("creationTimestamp") or "")
     has_started = bool(waiting) or status.get("phase") == "Pending"
     if has_started and evidence.age_seconds(since) > PATIENCE_SECONDS:
-        return Told("ContainerCreating", "", [])
+        # Kubelets say of containers that wait for an init container: PodInitializing.
+        reasons = {str(each.get("reason")): None for each in waiting}
+        return Told(next(iter(reasons), "ContainerCreating"), "", [])
     return None
 
 

@@ -7,6 +7,7 @@ from tests.builders.nodes import csi_node, node
 from tests.builders.pods import pod
 from tests.builders.storage import claim, storage_class, volume
 from tests.engine.diagnosis.triage.clusters import (
+    ELEVEN,
     deployment,
     event,
     leaving,
@@ -259,3 +260,48 @@ def test_ended_pod_counts_among_its_workload() -> None:
     etl["metadata"]["ownerReferences"] = [job]
     (count,) = only_group(node("n1"), etl).workload_counts
     assert (count.waiting, count.of) == (1, 1)
+
+
+def test_namespace_that_is_deleted_takes_no_pods() -> None:
+    going = _named("Namespace", "shop")
+    del going["metadata"]["namespace"]
+    going = {**leaving(going), "status": {"phase": "Terminating"}}
+    said = (
+        'pods "web-1-x" is forbidden: unable to create new content in namespace shop because it '
+        "is being terminated"
+    )
+    web = deployment("web", 1, 0, "shop")
+    groups = triage_of(node("n1"), going, web, replica_set(web, 1, said)).groups
+    (group,) = (each for each in groups if each.kind == "workload-refused")
+    assert (group.by, group.short) == ("namespace shop", "namespace is being deleted")
+    assert "Namespace shop is being deleted: nothing new is made in it." in group.cause
+    assert not group.contradicts
+
+
+def test_budget_of_crashing_pods_helps_the_drain() -> None:
+    web, made, running, budget = _budgeted()
+    waits = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}
+    crashing = {"name": "main", "state": waits, "ready": False, "restartCount": 9}
+    unready = {"type": "Ready", "status": "False", "lastTransitionTime": ELEVEN}
+    running["status"] |= {"containerStatuses": [crashing], "conditions": [unready]}
+    cordoned = {**node("n1"), "spec": {"unschedulable": True}}
+    groups = triage_of(cordoned, node("n2"), web, made, running, budget).groups
+    crash, drain = sorted(groups, key=lambda each: each.kind, reverse=True)
+    assert not any("Budget" in each.text for each in crash.changes)
+    assert any("allow to evict pods that are not ready" in each.text for each in drain.changes)
+
+
+def test_claim_that_the_controller_refuses_agrees() -> None:
+    held, taken = claim("data", volumeName="v"), volume("v", claimRef={"name": "other"})
+    taken["spec"]["claimRef"]["namespace"] = "default"
+    said = event(held, "FailedBinding", 'volume "v" already bound to a different claim.')
+    held["status"] = {"phase": "Pending"}
+    (group,) = triage_of(node("n1"), claim("other", volumeName="v"), held, taken, said).groups
+    assert not group.contradicts
+
+
+def test_init_container_that_runs_on_is_named() -> None:
+    waits = {"name": "main", "state": {"waiting": {"reason": "PodInitializing"}}}
+    web = placed(pod("web"), containerStatuses=[waits])
+    group = only_group(node("n1"), web)
+    assert group.short == "init containers have not ended"
