@@ -3,11 +3,12 @@
 from typing import Final
 
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from kscope.runs.admin.fault_actions import POD_FAULTS
 from kscope.runs.admin.labels import label_object
-from kscope.runs.admin.links import seconds
+from kscope.runs.admin.links import is_number, seconds
 from kscope.runs.admin.list_actions import DELETE, of_verb
 from kscope.runs.admin.manifest_forms import ManifestForm
 from kscope.runs.admin.objects import ProjectedObjectAdmin, ValuesFilter
@@ -95,6 +96,14 @@ class SchedulingAttemptAdmin(ReadOnlyAdmin):
     list_select_related = ("run",)
     search_fields = ("pod",)
     exclude = ("evidence",)
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> SchedulingAttempt | None:
+        """Of the run that made the attempt: its forks have it as well, under the same number."""
+        if not is_number(object_id):
+            return None
+        return self.get_queryset(request).filter(pk=int(object_id)).order_by("run_id").first()
 
     @admin.display(description=gettext_lazy("time"))
     def virtual_time(self, attempt: SchedulingAttempt) -> str:

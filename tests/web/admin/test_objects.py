@@ -7,13 +7,23 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from kscope.runs import services
 from kscope.runs.manifest_edits import is_resize, resize_patch
 from kscope.runs.models import Command, Run
-from scheduling.models import Node, Pod
+from scheduling.models import Node, Pod, SchedulingAttempt
 from tests.web.admin.pages import FormReader, edit, injected, opened, submitted
 from tests.web.conftest import driving
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("view", ["change", "history"])
+def test_attempt_that_a_fork_shares_is_shown(admin: Client, driven: Run, view: str) -> None:
+    services.run_fork(run=driven)
+    attempt = SchedulingAttempt.objects.filter(run=driven).earliest("id")
+    assert SchedulingAttempt.objects.filter(id=attempt.pk).count() == 2
+    answer = admin.get(f"/admin/scheduling/schedulingattempt/{attempt.pk}/{view}/")
+    assert answer.status_code == 200
 
 
 @pytest.mark.parametrize(
