@@ -4,7 +4,7 @@
 pure function of (scenario, profile, seed, commands at their positions).
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -442,20 +442,23 @@ class Cluster:
 
     # Checkpoints
 
-    def checkpoint(self) -> bytes:
-        """The whole engine. Everything recorded must have been taken.
+    def checkpoint(self, pause: Callable[[], None] | None = None) -> bytes:
+        """The whole engine. *pause* is called all along, and nothing may change the engine meanwhile.
 
-        Raises ValueError otherwise: events that have not been taken would be recorded twice.
+        Raises ValueError where events have not been taken, which would be recorded twice.
         """
         if self.recorder.pending:
             raise ValueError(f"{len(self.recorder.pending)} events have not been taken")
         plugins = [plugin for one in self.schedulers for plugin in one.plugins()]
-        return checkpoints.dump(self, plugins)
+        return checkpoints.dump(self, plugins, pause)
 
     @staticmethod
-    def restore(blob: bytes) -> "Cluster":
-        """The engine of a checkpoint. Raises StaleCheckpoint when other code wrote it."""
-        cluster = checkpoints.load(blob)
+    def restore(blob: bytes, pause: Callable[[], None] | None = None) -> "Cluster":
+        """The engine of a checkpoint; *pause* is called all along.
+
+        Raises StaleCheckpoint when other code wrote it.
+        """
+        cluster = checkpoints.load(blob, pause)
         assert isinstance(cluster, Cluster), f"the checkpoint holds a {type(cluster).__name__}"
         # The caller sets the budget, which may have changed since, and says who uses the run.
         cluster.limit(None)

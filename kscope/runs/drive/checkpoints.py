@@ -2,7 +2,7 @@
 
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import zstandard
@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from engine.cluster.cluster import Cluster
 from engine.cluster.source import fingerprint
 from engine.kernel.garbage import collector_paused
+from kscope.runs.drive.turns.pieces import in_pieces
 from kscope.runs.history.keyframes import (
     Frozen,
     KeyframeSchedule,
@@ -35,13 +36,15 @@ class Saved:
     checkpoint: Checkpoint | None = None
 
 
-def checkpoint_freeze(*, run_id: int, engine: Cluster, commands: int) -> Checkpoint:
-    """The row for the engine as it stands; everything recorded must have been taken.
+def checkpoint_freeze(
+    *, run_id: int, engine: Cluster, commands: int
+) -> Generator[None, None, Checkpoint]:
+    """The row for the engine as it stands, in steps; everything recorded must have been taken.
 
     Only `checkpoint_insert` compresses it, so that the engine need not wait for that.
     """
     with collector_paused():
-        frozen = engine.checkpoint()
+        frozen = yield from in_pieces(engine.checkpoint)
     return Checkpoint(
         run_id=run_id,
         seq=engine.seq,
@@ -109,10 +112,11 @@ class CheckpointSchedule:
 
     def take(
         self, engine: Cluster, commands: int, alive: Callable[[], None], *, at_end: bool = False
-    ) -> Saved | None:
-        """What is to be saved of the *engine* as it stands; *alive* is called before a checkpoint.
+    ) -> Generator[None, None, Saved | None]:
+        """What is to be saved of the *engine* as it stands, in steps between which it stands still.
 
-        *at_end* the run is over: questions about it begin with what is saved there.
+        *alive* is called before a checkpoint. *at_end* the run is over: questions about it begin
+        with what is saved there.
         """
         if engine.seq <= self._borrowed:
             return None
@@ -124,7 +128,9 @@ class CheckpointSchedule:
             return Saved(self._keyframes.take(engine))
         alive()
         keyframe = self._keyframes.take(engine)
-        checkpoint = checkpoint_freeze(run_id=self._run_id, engine=engine, commands=commands)
+        checkpoint = yield from checkpoint_freeze(
+            run_id=self._run_id, engine=engine, commands=commands
+        )
         took = time.monotonic() - started
         self._seq, self._has_one = engine.seq, True
         self._allowed = time.monotonic() + took * CHECKPOINT_SHARE

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
@@ -227,7 +228,7 @@ class Driver:
 
     def _built(self, run: Run) -> Turns[Cluster]:
         """The engine. Raises EngineEnded where it cannot be built."""
-        # A checkpoint is restored in one step.
+        # What is read of a checkpoint before it is restored is one step.
         self._alive()
         making, away = engine_for(run, self.epoch), outage.Outage(f"the engine of run {run.pk}")
         while True:
@@ -451,6 +452,9 @@ class Driver:
         count = self._commands.count
         head = _head_of(engine, count, self._budget.memory.used)
         own = own_slice(self.run_id, piece, self._borrowed)
+        saved = yield from _by_turns(
+            self._checkpoints.take(engine, count, self._alive, at_end=at_end)
+        )
         commit = slices.Commit(
             packed=slices.slice_packed(own, part.objects, self.unwritten.packer),
             head=head,
@@ -463,7 +467,7 @@ class Driver:
             at_goal=at_goal,
             at_decision=at_decision,
             stop=stop,
-            saved=self._checkpoints.take(engine, count, self._alive, at_end=at_end),
+            saved=saved,
             rows=rows,
             rows_upto=part.upto,
             rows_are_new=part.are_new,
@@ -476,6 +480,18 @@ class Driver:
         self._committed = self.writing_since = self.renewed_at = time.monotonic()
         if waits or self.wanted.status != Run.Status.PLAYING:
             yield from self._written()
+
+
+def _by_turns(steps: Generator[None, None, T]) -> Turns[T]:
+    """What *steps* return; after each of them others have a turn."""
+    with closing(steps):
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+            moved_on()
+            yield AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)

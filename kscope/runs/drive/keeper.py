@@ -1,8 +1,8 @@
 """The keeper: renews the leases of all runs of a loop, and ends a process that hangs.
 
 A commit renews the lease of its run; the others are renewed here, by one statement for all of them. A
-thread of its own does that, because one step of a run may take seconds: a checkpoint of a large
-cluster, one scheduling cycle of thousands of nodes.
+thread of its own does that, because one step of a run may take seconds: one scheduling cycle of
+thousands of nodes.
 
     the loop gets on, or computes ─▶ leases are renewed
     it waits for 5 s              ─▶ they are not: other processes may take the runs

@@ -7,6 +7,7 @@ compared with the record, event by event, before anything is built on it.
 import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import zip_longest
 
 import orjson
@@ -31,6 +32,7 @@ from kscope.runs.drive.beginning.clusters import (
 )
 from kscope.runs.drive.checkpoints import checkpoints_usable, engine_bytes
 from kscope.runs.drive.tables.run_table import Row
+from kscope.runs.drive.turns.pieces import in_pieces
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import Checkpoint, Command, Run
 
@@ -56,7 +58,7 @@ class RecordedOtherwise(Diverged):
 
 
 # The steps of computing an engine; a step of a first state says how many objects there are, and how
-# many there will be. Only a checkpoint is restored in one step.
+# many there will be.
 Making = Generator[Created | None, None, Cluster]
 
 
@@ -75,7 +77,7 @@ def head_in_steps(run: Run) -> Making:
 
     Raises Diverged, RecordedOtherwise.
     """
-    found, is_stale = _restored_before(run, seq=run.head_seq)
+    found, is_stale = yield from _restored_before(run, seq=run.head_seq)
     if found:
         try:
             with _measured("checkpoint"):
@@ -108,7 +110,7 @@ def engine_at_seq(
     It starts at the newest checkpoint not after event *start*, else *seq*; there *begin* is called
     with it. Everything it recorded since is still to be taken. Raises Diverged, RecordedOtherwise.
     """
-    found, is_stale = _restored_before(run, seq=seq if start is None else start)
+    found, is_stale = finished(_restored_before(run, seq=seq if start is None else start))
     if found is None and (is_stale or _is_of_another_engine(run)):
         _check_history(run, seq)
     engine, done = found or (engine_created(run), 0)
@@ -158,7 +160,9 @@ def _is_of_another_engine(run: Run) -> bool:
     return run.head_seq > 0 and run.engine_digest != fingerprint()
 
 
-def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Cluster, int] | None, bool]:
+def _restored_before(
+    run: Run, *, seq: int
+) -> Generator[None, None, tuple[tuple[Cluster, int] | None, bool]]:
     """The engine of the newest checkpoint at or before *seq*, and the commands it has carried out.
 
     Also whether there was one that other code wrote: with another version of a plugin, perhaps.
@@ -167,7 +171,7 @@ def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Cluster, int] | None,
     if checkpoint is None:
         return None, False
     try:
-        return _restored(checkpoint), False
+        return (yield from _restored(checkpoint)), False
     except _NOT_THE_ENGINE:
         raise
     except Exception as problem:  # noqa: BLE001 whatever a pickle of another version raises
@@ -175,10 +179,10 @@ def _restored_before(run: Run, *, seq: int) -> tuple[tuple[Cluster, int] | None,
         return None, isinstance(problem, SimError)
 
 
-def _restored(checkpoint: Checkpoint) -> tuple[Cluster, int]:
+def _restored(checkpoint: Checkpoint) -> Generator[None, None, tuple[Cluster, int]]:
     frozen = engine_bytes(checkpoint)
     with collector_paused():
-        engine = Cluster.restore(frozen)
+        engine = yield from in_pieces(partial(Cluster.restore, frozen))
     if engine.digest() != checkpoint.digest:
         raise Diverged(f"{checkpoint} holds another history than it was stored with")
     cluster_prepare(engine, checkpoint.run_id)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from engine.input.loader import load_files
+from engine.kernel.stepwise import finished
 from kscope.runs import services
 from kscope.runs.drive import engines, runner
 from kscope.runs.drive.beginning.clusters import cluster_create
@@ -88,7 +89,7 @@ def test_recovery_from_a_checkpoint_reuses_later_answers(extender: Extender) -> 
     assert first is not None
     engine = engine_at_seq(run, seq=first.seq)
     engine.take()
-    checkpoint_insert(checkpoint_freeze(run_id=run.pk, engine=engine, commands=0))
+    checkpoint_insert(finished(checkpoint_freeze(run_id=run.pk, engine=engine, commands=0)))
     asked = len(extender.asked)
     again = engine_at_head(run)
     assert (again.seq, again.digest()) == (run.head_seq, run.head_digest)

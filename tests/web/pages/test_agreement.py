@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from engine.input.loader import load_files
+from engine.kernel.stepwise import finished
 from engine.scheduler.cycle import state
 from kscope.runs import services
 from kscope.runs.drive.checkpoints import checkpoint_freeze, checkpoint_insert
@@ -146,7 +147,8 @@ def test_evidence_may_be_older_than_the_newest_checkpoint(
     claim = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "data"}
     carry_out(run, verb="patch", object="volume/disk", patch={"spec": {"claimRef": claim}})
     engine = engine_at_head(run)
-    frozen = checkpoint_freeze(run_id=run.pk, engine=engine, commands=run.head_commands)
+    freezing = checkpoint_freeze(run_id=run.pk, engine=engine, commands=run.head_commands)
+    frozen = finished(freezing)
     checkpoint_insert(frozen)
     carry_out(run, verb="bind", object="pod/default/db", node="n1")
     [evidence] = evidence_of(client, run, "default/db")

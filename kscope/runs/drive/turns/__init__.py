@@ -1,0 +1,1 @@
+"""Long work of one run, cut so that others have turns between."""
