@@ -20,14 +20,21 @@ if TYPE_CHECKING:
 
 Hint = Callable[[PodInfo, Any, Any], bool]
 """The waiting pod, and the object before and after the event; None where there is none."""
+IsAbout = Callable[[PodInfo], bool]
+About = Callable[[Any, Any], IsAbout | None]
+"""Which pods an event is about, by the object before and after it; None: any of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """An event that a plugin listens to; without a hint, it always helps."""
+    """An event that a plugin listens to; without a hint, it always helps.
+
+    The hint is False for all pods that the event is not *about*: it need not be asked of them.
+    """
 
     event: ClusterEvent
     hint: Hint | None = None
+    about: About | None = None
 
 
 @runtime_checkable
@@ -42,6 +49,8 @@ class EnqueueExtensions(Protocol, metaclass=AskedOnce):
         ...
 
 
-def on(resource: str, action: Action, hint: Hint | None = None) -> Registration:
+def on(
+    resource: str, action: Action, hint: Hint | None = None, about: About | None = None
+) -> Registration:
     """The registration for these actions on objects of one kind."""
-    return Registration(ClusterEvent(resource, action), hint)
+    return Registration(ClusterEvent(resource, action), hint, about)

@@ -9,7 +9,13 @@ from engine.api_server.store.informer import Informer
 from engine.api_server.store.store import WatchEvent
 from engine.controllers.shared.controller import Controller, ControllerContext
 from engine.controllers.shared.manifests import part
-from engine.controllers.shared.owners import controller_ref, is_controlled_by
+from engine.controllers.shared.owners import (
+    controller_of,
+    controller_ref,
+    is_controlled_by,
+    owner_keys,
+    ref_key,
+)
 from engine.kernel.errors import ApiError
 from engine.objects.naming import generated_name
 from engine.objects.objects import ApiObject, Manifest, Pod, from_manifest
@@ -42,6 +48,9 @@ class ResourceClaimController(Controller):
         self._templates: Informer[ApiObject] = Informer(
             context.store, _TEMPLATE, context.watch_latency
         )
+        # By what refers to their owner, the keys of claims: those that were heard of, and those that
+        # were made here. Upstream: claimPodOwnerIndex, claimCache.
+        self._by_owner: dict[str, dict[str, None]] = {}
         self._claims.on_event(self._on_claim)
         self._templates.on_event(self._on_template)
         self._listers.pods.on_event(self._on_pod, plain=False)
@@ -68,7 +77,23 @@ class ResourceClaimController(Controller):
             self._queue.add(_POD_KEY + pod.key)
 
     def _on_claim(self, event: WatchEvent) -> None:
+        if event.type == "DELETED":
+            self._forget(event.new)
+        else:
+            self._note(event.new)
         self._queue.add(_CLAIM_KEY + event.new.key)
+
+    def _note(self, claim: ApiObject) -> None:
+        if (ref := controller_of(claim)) is not None:
+            self._by_owner.setdefault(ref_key(ref, claim.namespace), {})[claim.key] = None
+
+    def _forget(self, claim: ApiObject) -> None:
+        if (ref := controller_of(claim)) is not None:
+            owner = ref_key(ref, claim.namespace)
+            claims = self._by_owner.get(owner, {})
+            claims.pop(claim.key, None)
+            if not claims:
+                self._by_owner.pop(owner, None)
 
     def sync(self, key: str) -> None:
         """See Controller. Upstream: syncHandler()."""
@@ -95,8 +120,13 @@ class ResourceClaimController(Controller):
 
     def _made(self, pod: Pod, name: str, template_name: str) -> str:
         """The name of the claim, which is created if there is none. Raises ApiError."""
-        for claim in self._store.objects(RESOURCE_CLAIM):
-            if is_controlled_by(claim, pod) and claim.annotations.get(_POD_CLAIM) == name:
+        known = (key for owner in owner_keys(pod) for key in self._by_owner.get(owner, ()))
+        for claim in (self._store.find(RESOURCE_CLAIM, key) for key in known):
+            if (
+                claim is not None
+                and is_controlled_by(claim, pod)
+                and claim.annotations.get(_POD_CLAIM) == name
+            ):
                 return claim.name
         template = self._templates.get(f"{pod.namespace}/{template_name}")
         if template is None:
@@ -122,7 +152,9 @@ class ResourceClaimController(Controller):
                 "spec": part(template.spec, "spec"),
             }
         )
-        return self._store.create(claim, by=self.AUTHOR).name
+        made = self._store.create(claim, by=self.AUTHOR)
+        self._note(made)
+        return made.name
 
     # -- claims ------------------------------------------------------------------------------------
 

@@ -37,6 +37,13 @@ def pod_claims(pod: Pod) -> Iterator[PodClaim]:
             yield PodClaim(name, made.get(name) or None, template, is_made=name in made)
 
 
+def claims_named(pod: Pod) -> tuple[str, ...]:
+    """The names of the ResourceClaims that the pod has by now."""
+    if not pod.spec.get("resourceClaims"):
+        return ()
+    return tuple(each.claim for each in pod_claims(pod) if each.claim)
+
+
 def extended_claim(pod: Pod) -> str | None:
     """The name of the claim that the scheduler made for the pod's extended resources."""
     status: Manifest = pod.status.get("extendedResourceClaimStatus") or {}

@@ -15,7 +15,7 @@ from engine.framework.cluster_events import (
     Action,
 )
 from engine.framework.pods.pod_info import PodInfo
-from engine.framework.registrations import Registration, on
+from engine.framework.registrations import IsAbout, Registration, on
 from engine.plugins.dynamic_resources.allocation.claims import (
     ClaimMissing,
     allocation_of,
@@ -41,6 +41,16 @@ def resource_claim_changed(
     if all(claim.uid != new.uid for claim in claims):
         return False
     return old is None or old.status != new.status
+
+
+def pods_of_claim(old: ApiObject | None, new: ApiObject | None) -> IsAbout | None:
+    """Which pods `resource_claim_changed` may be true of: any, where devices become free."""
+    if new is None or (
+        old is not None and allocation_of(old) is not None and allocation_of(new) is None
+    ):
+        return None
+    namespace, name = new.namespace, new.name
+    return lambda pod: name in pod.resource_claims and pod.pod.namespace == namespace
 
 
 def claims_were_generated(
@@ -69,7 +79,12 @@ def events_of(plugin: KnowsClaims) -> tuple[Registration, ...]:
     """The events, with hints that ask *plugin*."""
     return (
         on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE),
-        on(RESOURCE_CLAIM, _ADD_OR_UPDATE, partial(resource_claim_changed, plugin)),
+        on(
+            RESOURCE_CLAIM,
+            _ADD_OR_UPDATE,
+            partial(resource_claim_changed, plugin),
+            pods_of_claim,
+        ),
         on(
             POD,
             Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM,

@@ -87,6 +87,9 @@ class EventMoves:
         self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any
     ) -> None:
         trace = self._clock.trace
+        if trace is None:
+            # Who is followed is to see that it was asked about.
+            infos = self._requeueing.concerned(infos, event, old, new)
         for info in infos:
             if info.gated and not self._may_open_gate(info, event):
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.framework.cluster_events import (
@@ -21,7 +21,7 @@ from engine.framework.cluster_events import (
     ClusterEvent,
 )
 from engine.framework.pods.pod_info import PodInfo
-from engine.framework.registrations import EnqueueExtensions, Hint, Registration, on
+from engine.framework.registrations import About, EnqueueExtensions, Hint, Registration, on
 
 # Upstream: types.go UnrollWildCardResource().
 _EVERYTHING: tuple[Registration, ...] = tuple(
@@ -64,6 +64,13 @@ class QueueingHints:
                     found[plugin] = hints
             self._by_event[event] = found
         return found
+
+    def abouts(self, event: ClusterEvent) -> Iterator[tuple[str, About | None]]:
+        """The plugins that listen to the event, each with what says which pods it is about."""
+        for plugin, entries in self._registrations.items():
+            for entry in entries:
+                if entry.event.covers(event):
+                    yield plugin, entry.about
 
     def queues(self, plugin: str, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         """Does the plugin find the pod worth a new attempt after this event?"""

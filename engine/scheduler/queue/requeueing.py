@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.framework.cluster_events import ClusterEvent
+from engine.framework.registrations import About
 from engine.scheduler.queue.active import InFlight
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.queueing_hints import QueueingHints
@@ -42,7 +43,7 @@ class Requeueing:
     `profiles` go by schedulerName; a pod that names none of them gets the first.
     """
 
-    __slots__ = ("_default_profile", "_interest", "_only_profile", "_profiles")
+    __slots__ = ("_abouts", "_default_profile", "_interest", "_only_profile", "_profiles")
 
     def __init__(self, profiles: Mapping[str, QueueProfile] | None) -> None:
         self._profiles: dict[str, QueueProfile] = dict(profiles or {"": QueueProfile()})
@@ -50,6 +51,8 @@ class Requeueing:
         self._only_profile = self._default_profile if len(self._profiles) == 1 else None
         # Whether any profile's plugins registered for the event.
         self._interest: dict[ClusterEvent, bool] = {}
+        # What says which pods the event is about, and the plugins that ask about any pod.
+        self._abouts: dict[ClusterEvent, tuple[tuple[About, ...], tuple[str, ...]]] = {}
 
     def profile_of(self, info: QueuedPodInfo) -> QueueProfile:
         """The profile that schedules the pod."""
@@ -64,6 +67,35 @@ class Requeueing:
             known = self._interest[event] = event.is_wild_card or any(
                 profile.hints.registered_for(event) for profile in self._profiles.values()
             )
+        return known
+
+    def concerned(
+        self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any
+    ) -> list[QueuedPodInfo]:
+        """*infos* without those that the event is not about, of whom no hint need be asked."""
+        abouts, asking_of_any = self._abouts_of(event)
+        tests = [about(old, new) for about in abouts]
+        if not tests or None in tests:
+            return infos
+        found: list[QueuedPodInfo] = []
+        for info in infos:
+            plugins, pending = info.unschedulable_plugins, info.pending_plugins
+            if (
+                not (plugins or pending)
+                or any(test is not None and test(info.pod_info) for test in tests)
+                or any(name in plugins or name in pending for name in asking_of_any)
+            ):
+                found.append(info)
+        return found
+
+    def _abouts_of(self, event: ClusterEvent) -> tuple[tuple[About, ...], tuple[str, ...]]:
+        known = self._abouts.get(event)
+        if known is None:
+            profiles = () if event.is_wild_card else self._profiles.values()
+            entries = [entry for each in profiles for entry in each.hints.abouts(event)]
+            abouts = dict.fromkeys(about for _, about in entries if about is not None)
+            others = dict.fromkeys(plugin for plugin, about in entries if about is None)
+            known = self._abouts[event] = tuple(abouts), tuple(others)
         return known
 
     def may_open_gate(self, info: QueuedPodInfo, event: ClusterEvent) -> bool:

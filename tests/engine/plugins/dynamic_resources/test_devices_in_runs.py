@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from engine.cluster.cluster import Cluster
+from engine.framework.cluster_events import RESOURCE_CLAIM, ClusterEvent
 from engine.kernel.units import MILLISECOND, SECOND
+from engine.scheduler.queue.queueing_hints import QueueingHints
+from engine.scheduler.queue.requeueing import Requeueing
 from tests.builders import (
     apply_command,
     claims_in_pod,
@@ -203,3 +206,31 @@ def test_run_with_devices_can_be_kept_and_resumed(milliseconds: int) -> None:
     for run in (whole, rest):
         run.take()
     assert rest.recorder.digest == whole.recorder.digest
+
+
+def test_only_pods_of_a_claim_are_asked_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whom an event is not about would say no: what happens is the same without asking."""
+    shared = resource_claim("shared", device_request("r", "gpu"))
+    users = [pod(f"s{place}", **claims_in_pod("shared")) for place in range(2)]
+    objects = (gpus("n1", 2), shared, *users, *(user(f"p{place}") for place in range(5)))
+
+    def digest_and_hints() -> tuple[str, int]:
+        queues, asked = QueueingHints.queues, list[str]()
+
+        def count(hints: QueueingHints, plugin: str, event: ClusterEvent, *rest: Any) -> bool:
+            asked.extend([event.label] * (event.resource == RESOURCE_CLAIM))
+            return queues(hints, plugin, event, *rest)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(QueueingHints, "queues", count)
+            run = played(cluster(*objects, until=400 * SECOND))
+            apply_command(run, verb="delete", object="pod/default/p0")
+            played(run)
+            run.take()
+            return run.recorder.digest, len(asked)
+
+    digest, few = digest_and_hints()
+    monkeypatch.setattr(Requeueing, "concerned", lambda _requeueing, infos, *_event: infos)
+    same, many = digest_and_hints()
+    assert same == digest
+    assert 0 < few < many
