@@ -55,14 +55,16 @@
   window.said = () => {
     const outside = new Outside();
     const found = [];
+    const broken = new Set();
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
       const {currentNode: node} = texts;
       if (node.parentElement.closest("script, style, noscript, code, kbd, pre, .cm-editor")) continue;
-      const {parentElement: parent} = node;
-      // A name that may break between its words is one text.
-      const isBroken = parent.querySelector(":scope > wbr") !== null;
-      if (isBroken && node !== parent.firstChild) continue;
+      // A name that may break between its words is one text, and so is a sentence whose names may not.
+      const parent = node.parentElement.closest(":not(.whole)");
+      const isBroken = parent.querySelector(":scope > wbr, :scope > .whole") !== null;
+      if (isBroken && broken.has(parent)) continue;
+      if (isBroken) broken.add(parent);
       const text = isBroken ? parent.textContent : node.data;
       found.push([selectorOf(parent), outside.of(text, parent.closest(BLOCKS))]);
     }
