@@ -208,7 +208,7 @@ def test_run_with_devices_can_be_kept_and_resumed(milliseconds: int) -> None:
     assert rest.recorder.digest == whole.recorder.digest
 
 
-def test_only_pods_of_a_claim_are_asked_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_pods_of_a_claim_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whom an event is not about would say no: what happens is the same without asking."""
     shared = resource_claim("shared", device_request("r", "gpu"))
     users = [pod(f"s{place}", **claims_in_pod("shared")) for place in range(2)]
