@@ -2,17 +2,21 @@
 
 import asyncio
 import re
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
 from asgiref.sync import sync_to_async
 from django.db import connections
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from kscope.runs import services
+from kscope.runs.capacity import connections as web_connections
 from kscope.runs.capacity import waiting
 from kscope.runs.contents import document_of
 from kscope.runs.models import Command, Run, Scenario
@@ -111,9 +115,14 @@ def test_the_admin_reads_nothing_large(admin_client: Client, start: Start, page:
     assert large == []
 
 
-def test_every_start_of_the_web_process_bounds_it() -> None:
-    files = ("kscope/up/services.py", "docker-compose.yml", "Dockerfile", "bench/servers.py")
-    for name in files:
+def test_every_start_of_the_web_process_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(uvicorn, "run", lambda _application, **given: asked.update(given))
+    monkeypatch.setattr(sys, "argv", ["web", "127.0.0.1", "8000"])
+    web_connections.serve()
+    assert (asked["ws_max_size"], asked["limit_concurrency"]) == (16_384, 4_096)
+    assert asked["http"] is web_connections.HttpProtocol
+    for name in ("docker-compose.yml", "Dockerfile", "bench/servers.py"):
         words = re.sub(r'[",\\\s]+', " ", (ROOM / name).read_text())
         assert "--ws-max-size 16384 --limit-concurrency 4096" in words, name
         assert "--http kscope.runs.capacity.connections:HttpProtocol" in words, name
