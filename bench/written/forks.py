@@ -154,7 +154,7 @@ def _grow(run: Any, random: Random) -> list[Any]:
 def _reads(run: Any, tree: list[Any]) -> list[Row]:
     """A page of events and a state, of forks beside the run that they read."""
     from kscope.runs.models import RunEvent
-    from kscope.runs.selectors import run_newest_events, run_state_text
+    from kscope.runs.selectors import run_newest_events, run_state_texts
 
     random = Random(2)
     forks = random.sample(tree[1:], min(_ASKED, FORKS))
@@ -164,7 +164,7 @@ def _reads(run: Any, tree: list[Any]) -> list[Row]:
         return _timed(lambda: run_newest_events(of, seq=seq))
 
     def state(of: Any, seq: int) -> float:
-        return _timed(lambda: run_state_text(of, seq=seq))
+        return _timed(lambda: run_state_texts(of, seq=seq))
 
     def listed(of: Any, seq: int) -> float:
         events = RunEvent.objects.filter(run_id=of.pk, seq__lte=seq, kind="PodBound")
