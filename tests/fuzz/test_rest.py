@@ -1,5 +1,6 @@
 """schemathesis asks the REST API what its document allows, and what it does not, and finds no break."""
 
+import time
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -93,6 +94,8 @@ class Asker:
 
     def __init__(self, site: Site) -> None:  # noqa: F811
         self.site = site
+        self.spent = 0.0
+        """Processor seconds that the answers have taken, without the making of the requests."""
         application = get_wsgi_application()
         # U+0000 is refused in every text: tests/rest/test_problems.py.
         config = SchemathesisConfig.from_dict(
@@ -133,7 +136,9 @@ class Asker:
             if mode is GenerationMode.POSITIVE and "continue" in (case.query or {}):
                 # Only the server makes one.
                 case.query["continue"] = GIVEN_OUT.get(operation.label, written(3))
+            started = time.process_time()
             answer = case.call()
+            self.spent += time.process_time() - started
             is_beyond = mode is GenerationMode.NEGATIVE or _is_beyond(case, answer)
             case.validate_response(answer, checks=self.excused if is_beyond else self.checks)
             answers.append(answer.status_code)
@@ -175,7 +180,8 @@ def _is_beyond(case: Any, answer: Any) -> bool:
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_api_keeps_to_its_document(site: Site) -> None:  # noqa: F811
-    asker, tally = Asker(site), Tally("rest")
+    asker = Asker(site)
+    tally = Tally("rest", spent=lambda: asker.spent)
     for number in numbers_of("rest"):
         tally.watch(number, lambda number=number: asker.ask(number))
         Run.objects.exclude(pk=site.run.pk).delete()
