@@ -214,10 +214,12 @@ async def test_old_token_brings_one_that_goes_on(
     kube = kube_of(driven)
     with driving(driven):
         await config_maps(kube, "a", "c")
-        first = (await kube.get(f"{CONFIG_MAPS}?limit=1")).json["metadata"]
-        monkeypatch.setattr("kube.server.listing.TOKEN_SECONDS", -1)
-        path = f"{CONFIG_MAPS}?limit=1&continue={first['continue']}"
-        assert (await kube.get(path)).names == ["c"]  # nothing was written since
+    first = (await kube.get(f"{CONFIG_MAPS}?limit=1")).json["metadata"]
+    monkeypatch.setattr("kube.server.listing.TOKEN_SECONDS", -1)
+    path = f"{CONFIG_MAPS}?limit=1&continue={first['continue']}"
+    # Nothing was written since: nobody drives the run.
+    assert (await kube.get(path)).names == ["c"]
+    with driving(driven):
         await config_maps(kube, "b")
     answer = await kube.get(path)
     assert (answer.status, answer.json["reason"]) == (410, "Expired")
