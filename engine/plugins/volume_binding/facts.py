@@ -242,10 +242,9 @@ def _why_unlabelled(case: Case, volume: PersistentVolume) -> Sentence:
     if not registered or not of_driver:
         return NOTHING
     without = [
-        name
-        for row in np.flatnonzero(case.world.table.active)
-        if (name := case.world.table.name(int(row))) not in registered
-        and of_driver[0] not in case.world.table.node(int(row)).labels
+        node.name
+        for _, node in case.world.nodes()
+        if node.name not in registered and of_driver[0] not in node.labels
     ]
     if not without:
         return NOTHING
@@ -260,10 +259,10 @@ def _why_unlabelled(case: Case, volume: PersistentVolume) -> Sentence:
 
 def _why_renamed(case: Case, volume: PersistentVolume) -> Sentence:
     """Where the nodes have the label that the volume asks for under its newer name only."""
+    labels = [node.labels for _, node in case.world.nodes()]
     for _, _, requirement in _requirements(volume):
         key = str(requirement.get("key"))
         newer = RENAMED.get(key, "")
-        labels = [node.labels for _, node in case.world.nodes()]
         if any(newer in each for each in labels) and not any(key in each for each in labels):
             return say("The label was renamed, and the nodes carry {newer} alone.", newer=newer)
     return NOTHING

@@ -127,10 +127,6 @@ def short_of(group: Group) -> Sentence:
             return say("CSI driver is not registered")
         said = _OF_OBJECT.get(kind) if kind != "storageclass" else None
         return said or _OF_REASON.get(reason) or _OF_KIND[group.kind]
-    if group.kind == "workload-refused" and group.observed.startswith("Phase Failed"):
-        return say("kubelet refuses the pods")
-    if group.kind == "workload-refused" and "is being deleted" in group.cause:
-        return say("namespace is being deleted")
     if group.kind == "workload-refused":
         return _OF_RULE.get(kind) or _OF_OBJECT.get(kind) or _OF_KIND[group.kind]
     if group.kind == "node" and kind == "poddisruptionbudget":

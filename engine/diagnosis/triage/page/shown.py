@@ -21,7 +21,11 @@ class Shown:
 
     def group(self, group: Group) -> Group:
         """A group whose pods have a node, or no need of one."""
-        return replace(group, short=short_of(group), workload_counts=self._counts.of(group))
+        return replace(
+            group,
+            short=group.short or short_of(group),
+            workload_counts=self._counts.of(group),
+        )
 
     def pending(self, group: Group, deciding: Deciding, held: Held) -> Group:
         """A group of pods without a node."""

@@ -38,7 +38,8 @@ class Explained:
     """Cause and object, changes, and the objects of the files that the cause rests on.
 
     `facts` are named as triage names objects: "node/n1", "storageclass/fast". `lets_go` says how a
-    healthy cluster would end what the files show; "" where it would not.
+    healthy cluster would end what the files show; "" where it would not. `short` is the cause in a few words where the group itself
+    does not tell them.
     """
 
     cause: Sentence
@@ -46,6 +47,7 @@ class Explained:
     changes: tuple[Change, ...] = ()
     facts: tuple[str, ...] = ()
     lets_go: Sentence = NOTHING
+    short: Sentence = NOTHING
 
 
 def facts_of(*owners: Behind | None) -> tuple[str, ...]:

@@ -494,7 +494,12 @@ def _security(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Ex
 def _leaving(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:
     """Upstream: plugin/pkg/admission/namespace/lifecycle/admission.go, Admit()."""
     cause = say("Namespace {name} is being deleted: nothing new is made in it.", name=name)
-    return Explained(cause, known_as("namespace", name), facts=(f"namespace/{name}",))
+    return Explained(
+        cause,
+        known_as("namespace", name),
+        facts=(f"namespace/{name}",),
+        short=say("namespace is being deleted"),
+    )
 
 
 def _other(evidence: Evidence, namespace: str, name: str, found: Stuck) -> Explained:

@@ -175,6 +175,7 @@ def _group(evidence: Evidence, key: tuple[str, ...], found: Stuck) -> Group:
         workload_counts=tuple(_never_made(evidence, found)),
         facts=explained.facts,
         changes=explained.changes,
+        short=explained.short,
         conclusion=NOTHING
         if explained.changes
         else say("No change was tried: what refuses them is not in the files."),

@@ -192,7 +192,7 @@ def _rejected(workload: Manifest, lacks: int, pods: list[Manifest]) -> Group:
         changes=changes,
     )
     again = say("Each new pod meets the same kubelet: it is refused or ended again.")
-    return replace(group, predicted=again)
+    return replace(group, predicted=again, short=say("kubelet refuses the pods"))
 
 
 _BY_NAME: Final = phrase(

@@ -5,6 +5,7 @@ import {gettext, ngettext} from "../../lib/words.js";
 import {count} from "../../model/shared/format.js";
 import {MOST_LINES} from "../../model/triage/answer.js";
 import {age, clock, heldWords, minutesBetween} from "../../model/triage/words.js";
+import {Sentence} from "../shared/sentence.js";
 import {NodeBar} from "./account.js";
 import {Card} from "./card.js";
 import {BestLine} from "./overview.js";
@@ -32,7 +33,7 @@ function Line({group, ...parts}) {
   const minutes = minutesBetween(group.since, answer.instant);
   return html`
     <li class="crow"><button type="button" aria-expanded=${String(isOpen)} onClick=${() => triage.toggle(group.place)}><b class="num cn">${count(number)}<span class="vh"> ${what}</span></b>
-        <span class="cs"><b>${group.short}</b><span>${whom(group)}</span></span><${NodeBar} group=${group} all=${answer.looked_at.node} />
+        <span class="cs"><b><${Sentence} text=${group.short} /></b><span>${whom(group)}</span></span><${NodeBar} group=${group} all=${answer.looked_at.node} />
         <span class="ct num">${minutes === null ? "–" : age(minutes)}${group.since && html`<span>${gettext("since {since}", {since: clock(group.since, answer.instant)})}</span>`}</span>
         <${BestLine} group=${group} status=${status} /><i class="tri"></i></button>
       ${isOpen && html`<${Card} ...${parts} group=${group} />`}</li>`;

@@ -5,6 +5,7 @@ import {trialState} from "../../model/triage/answer.js";
 import {changeLook, firstChange, shortChange} from "../../model/triage/changes.js";
 import {onset} from "../../model/triage/onset.js";
 import {Mark} from "../shared/mark.js";
+import {Sentence} from "../shared/sentence.js";
 
 const percent = (part) => `${(part * 100).toFixed(1)}%`;
 
@@ -28,7 +29,7 @@ function columns(pending) {
 
 function Held({group, status}) {
   return html`
-    <a href=${`#cause-${group.place}`} class="sg"><span class="sgh"><b class="num">${count(group.pods.length)}</b> ${group.short}</span>
+    <a href=${`#cause-${group.place}`} class="sg"><span class="sgh"><b class="num">${count(group.pods.length)}</b> <${Sentence} text=${group.short} /></span>
       <span class="tl big" aria-hidden="true">${group.pods.map((key) => html`<i key=${key}></i>`)}</span>
       <${BestLine} group=${group} status=${status} /></a>`;
 }
@@ -50,9 +51,9 @@ export function BestLine({group, status}) {
   return html`
     <span class=${`sgp ${look}`}><${Mark} name=${mark} family=${family} /><span title=${change.text}>${
       change.places === null
-        ? shortChange(change)
+        ? html`<${Sentence} text=${shortChange(change)} />`
         : gettext("{name}: {text}", {
-            name: shortChange(change),
+            name: html`<${Sentence} text=${shortChange(change)} />`,
             text: html`<b class="nowrap">${gettext("{places} of {of}", {places: count(change.places), of: count(change.of)})}</b>`,
           })
     }</span></span>`;
