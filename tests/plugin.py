@@ -6,10 +6,12 @@ by DATABASE_URL and REDIS_URL are used instead.
 """
 
 import gc
+import logging
 import os
 import shutil
 import signal
 from collections.abc import Generator
+from typing import Any
 
 import pytest
 
@@ -53,6 +55,15 @@ class Servers:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class Loggers(dict[str, Any]):
+    """The loggers by name: pytest goes through them while threads of a test may make new ones."""
+
+    def values(self) -> Any:
+        """Those that there are now."""
+        return [*super().values()]
+
+
+logging.root.manager.loggerDict = Loggers(logging.root.manager.loggerDict)
 # A shell that starts the suite in the background has it ignore Ctrl-C, and so would all that tests
 # start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

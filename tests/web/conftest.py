@@ -105,8 +105,11 @@ def drive(run_id: int) -> None:
 
 
 def unused(run_id: int) -> None:
-    """As ten minutes after the newest request of a client; to be called in a thread of its own."""
-    Run.objects.filter(pk=run_id).update(used_at=None)
+    """As ten minutes after the newest request of a client; to be called in a thread of its own.
+
+    What is left of the run is played as fast as possible.
+    """
+    Run.objects.filter(pk=run_id).update(used_at=None, speed=Run.Speed.MAX)
     wake_drivers(run_id)
     connection.close()
 

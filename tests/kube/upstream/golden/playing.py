@@ -2,7 +2,7 @@
 
 The time of the run stands still unless it is moved: to the second of each step, and on from there
 while a read, or the next line of a watch, is not yet what was recorded. No step waits for the clock
-of the wall, but for lines that are on their way.
+of the wall, but for lines that are on their way: once the watches have told all that there is, none is.
 
 What is compared: the status of each answer; its document, word for word but for what differs in each
 run (uids, versions, names that a server makes, addresses, times), which is compared by whether it is
@@ -24,12 +24,15 @@ from tests.kube.upstream.golden.steps import ACCEPTS, JSON, SOCKET, Step, shorte
 from tests.waiting import HANG_SECONDS
 
 Move = Callable[[float], Awaitable[None]]
+# Whether so many watches have begun, and none of them has anything left to tell.
+HaveTold = Callable[[int], Awaitable[bool]]
 # Time is moved on by so many seconds, one after the other, until an answer is what was recorded.
 _PAUSES = (0.1, 0.2, 0.3, 0.5, 1, 1, 2, 3, 5, 10, 10)
 # A change that is too small to be waited for.
 _SOON_SECONDS = 0.4
-# So long a line may be on its way.
+# So long a line may be on its way, from a watch that has more to tell, and from one that has not.
 _LINE_SECONDS = 1.5
+_SENT_SECONDS = 0.05
 _PROTOCOL = "v5.channel.k8s.io"
 # The status with which a server changes to a WebSocket.
 _ACCEPTED = 101
@@ -40,9 +43,10 @@ AGENT = "e2e.test"
 class Player:
     """Plays one spec: *move* brings the run to a second of its time."""
 
-    def __init__(self, kube: Kube, move: Move, at: float) -> None:
+    def __init__(self, kube: Kube, move: Move, have_told: HaveTold, at: float) -> None:
         self._kube = kube
         self._move = move
+        self._have_told = have_told
         self._at = at
         self._names: Names = {}
         self._streams: dict[int, AsyncIterator[bytes]] = {}
@@ -123,6 +127,7 @@ class Player:
     async def _line(self, step: Step) -> None:
         """Find the line among those that have come; what else comes may be meant by a later step."""
         come = self._come.setdefault(step.stream, [])
+        last = Differs("", step.answer, "no line")
         while True:
             for line in come:
                 try:
@@ -136,11 +141,20 @@ class Player:
             if coming is None:
                 coming = asyncio.ensure_future(_next(self._streams[step.stream]))
                 self._coming[step.stream] = coming
-            await asyncio.wait({coming}, timeout=_LINE_SECONDS)
+            await self._on_its_way(coming)
             if not coming.done() or not coming.result():
-                raise last if come else Differs("", step.answer, "no line")
+                raise last
             come.append(_document(coming.result()))
             del self._coming[step.stream]
+
+    async def _on_its_way(self, coming: asyncio.Task[bytes]) -> None:
+        """Wait for a line as long as it may be on its way."""
+        is_over = False
+        waits = round(_LINE_SECONDS / _SENT_SECONDS)
+        while not coming.done() and waits and not is_over:
+            is_over = await self._have_told(len(self._streams))
+            await asyncio.wait({coming}, timeout=_SENT_SECONDS)
+            waits -= 1
 
     def _leave(self) -> None:
         for one in self._coming.values():
