@@ -29,7 +29,7 @@ function columns(pending) {
 
 function Held({group, status}) {
   return html`
-    <a href=${`#cause-${group.place}`} class="sg"><span class="sgh"><b class="num">${count(group.pods.length)}</b> <${Sentence} text=${group.short} /></span>
+    <a href=${`#cause-${group.place}`} class="sg"><span class="sgh"><b class="num">${count(group.pods.length)}</b> <span><${Sentence} text=${group.short} /></span></span>
       <span class="tl big" aria-hidden="true">${group.pods.map((key) => html`<i key=${key}></i>`)}</span>
       <${BestLine} group=${group} status=${status} /></a>`;
 }
