@@ -17,7 +17,7 @@ from engine.objects.objects import (
     StorageClass,
 )
 from engine.objects.pods.pod_resources import NEWEST, ResourceRules, pod_resources
-from engine.objects.pods.resource_claims import extended_claim, pod_claims
+from engine.objects.pods.resource_claims import all_claims_named
 
 # The field of a pod's status that names the claim made for its extended resources.
 _EXTENDED = "extendedResourceClaimStatus"
@@ -145,7 +145,7 @@ def _pod_changes(old: Pod, new: Pod) -> Attributes | None:
     if "phase" in changes:
         changes["phase"] = new.phase
     if after.get(_EXTENDED) != before.get(_EXTENDED) or old.spec.get("resourceClaims"):
-        changes["resource_claims"] = _resource_claims(new)
+        changes["resource_claims"] = [*all_claims_named(new)]
     return changes
 
 
@@ -160,17 +160,8 @@ def _pod_progress(pod: Pod) -> Attributes:
         "node": pod.node_name,
         "nominated": pod.nominated_node_name,
         "reason": pod.status.get("reason"),
-        "resource_claims": _resource_claims(pod),
+        "resource_claims": [*all_claims_named(pod)],
     }
-
-
-def _resource_claims(pod: Pod) -> list[str]:
-    """The names of the pod's resource claims that are known, that of extended resources too."""
-    if not (pod.spec.get("resourceClaims") or _EXTENDED in pod.status):
-        return []
-    extended = extended_claim(pod)
-    named = [each.claim for each in pod_claims(pod) if each.claim]
-    return [*named, extended] if extended else named
 
 
 def _node_attributes(node: Node) -> Attributes:

@@ -18,7 +18,7 @@ from engine.kernel.units import nanoseconds
 from engine.objects.device_taint_rules import NO_EXECUTE, rules_for, selects, taint_of
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.conditions import disruption_target, with_condition
-from engine.objects.pods.resource_claims import RESOURCE_CLAIM, extended_claim, pod_claims
+from engine.objects.pods.resource_claims import RESOURCE_CLAIM, all_claims_named
 from engine.storage.ports import NORMAL, EventSink
 
 # Driver, pool and name of a device.
@@ -71,7 +71,7 @@ class DeviceTaintEviction(Controller):
 
     def _on_pod(self, event: WatchEvent) -> None:
         pod = event.new
-        if event.type != "DELETED" and isinstance(pod, Pod) and _claim_names(pod):
+        if event.type != "DELETED" and isinstance(pod, Pod) and all_claims_named(pod):
             self._queue.add(pod.key)
 
     def _queue_users(self, claim: ApiObject) -> None:
@@ -110,7 +110,7 @@ class DeviceTaintEviction(Controller):
         return [
             pod
             for pod in self._listers.pods
-            if _claim_names(pod)
+            if all_claims_named(pod)
             and pod.node_name
             and not pod.deletion_timestamp
             and any(hit.rule is rule for hit in self._hits(pod, [rule]))
@@ -138,7 +138,7 @@ class DeviceTaintEviction(Controller):
 
     def _claims_of(self, pod: Pod) -> Iterator[ApiObject]:
         """The claims that are reserved for the pod."""
-        for name in _claim_names(pod):
+        for name in all_claims_named(pod):
             claim = self._claims.get(f"{pod.namespace}/{name}")
             users = () if claim is None else claim.status.get("reservedFor") or ()
             if claim is not None and any(user.get("uid") == pod.uid for user in users):
@@ -190,11 +190,6 @@ class DeviceTaintEviction(Controller):
         marked = self._store.patch("Pod", pod.key, patch, by=self.AUTHOR, event="PodDisrupted")
         why = "its claims do not tolerate a taint of its devices"
         delete(self._store, marked, by=self.AUTHOR, message=why)
-
-
-def _claim_names(pod: Pod) -> list[str]:
-    names = [each.claim for each in pod_claims(pod)]
-    return [name for name in (*names, extended_claim(pod)) if name]
 
 
 def _pool(one: ApiObject) -> PoolKey:

@@ -22,7 +22,7 @@ from engine.objects.objects import ApiObject, Manifest, Pod, from_manifest
 from engine.objects.pods.resource_claims import (
     FINALIZER,
     RESOURCE_CLAIM,
-    extended_claim,
+    all_claims_named,
     pod_claims,
 )
 from engine.storage.ports import WARNING, EventSink
@@ -62,7 +62,7 @@ class ResourceClaimController(Controller):
         if pod.spec.get("resourceClaims") and event.type != "DELETED":
             self._queue.add(_POD_KEY + pod.key)
         if event.type == "DELETED" or pod.is_terminated:
-            for name in _claims_in_status(pod):
+            for name in all_claims_named(pod):
                 self._queue.add(f"{_CLAIM_KEY}{pod.namespace}/{name}")
 
     def _on_template(self, event: WatchEvent) -> None:
@@ -212,8 +212,3 @@ class ResourceClaimController(Controller):
             return False
         pod = self._store.find(Pod.KIND, f"{claim.namespace}/{owner.get('name')}")
         return isinstance(pod, Pod) and pod.uid == owner.get("uid") and pod.is_terminated
-
-
-def _claims_in_status(pod: Pod) -> list[str]:
-    names = [each.claim for each in pod_claims(pod)]
-    return [name for name in (*names, extended_claim(pod)) if name]

@@ -48,3 +48,9 @@ def extended_claim(pod: Pod) -> str | None:
     """The name of the claim that the scheduler made for the pod's extended resources."""
     status: Manifest = pod.status.get("extendedResourceClaimStatus") or {}
     return status.get("resourceClaimName")
+
+
+def all_claims_named(pod: Pod) -> tuple[str, ...]:
+    """The same names, and that of the claim for its extended resources."""
+    extended = extended_claim(pod)
+    return (*claims_named(pod), extended) if extended else claims_named(pod)

@@ -12,7 +12,7 @@ from engine.framework.explaining.case import listed
 from engine.framework.explaining.fact import Fact, fact
 from engine.kernel.sentences import say
 from engine.objects.objects import ApiObject, Pod
-from engine.objects.pods.resource_claims import RESOURCE_CLAIM, extended_claim, pod_claims
+from engine.objects.pods.resource_claims import RESOURCE_CLAIM, all_claims_named
 from engine.plugins.dynamic_resources.allocation.binding_conditions import missing_conditions
 from engine.plugins.dynamic_resources.allocation.claims import results_of
 
@@ -143,8 +143,8 @@ def _is_for(claim: ApiObject, pod: Pod) -> bool:
 
 def _claims(scene: Scene, pod: Pod) -> Iterator[ApiObject]:
     """The resource claims of the pod that exist."""
-    for name in (*(each.claim for each in pod_claims(pod)), extended_claim(pod)):
-        found = scene.store.find(RESOURCE_CLAIM, f"{pod.namespace}/{name}") if name else None
+    for name in all_claims_named(pod):
+        found = scene.store.find(RESOURCE_CLAIM, f"{pod.namespace}/{name}")
         if found is not None:
             yield found
 
