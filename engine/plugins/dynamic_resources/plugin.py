@@ -41,7 +41,8 @@ from engine.kernel.sentences import Phrase, Sentence, enumerated, phrase, say, v
 from engine.objects.manifest_parts import items
 from engine.objects.objects import ApiObject, Pod
 from engine.plugins.dynamic_resources.allocation.allocated_devices import AllocatedDevices
-from engine.plugins.dynamic_resources.allocation.claims import ClaimMissing, claims_of, results_of
+from engine.plugins.dynamic_resources.allocation.claims import ClaimMissing, claims_of
+from engine.plugins.dynamic_resources.allocation.device_holders import DeviceHolders, devices_held
 from engine.plugins.dynamic_resources.allocation.devices import DeviceClass, DeviceID
 from engine.plugins.dynamic_resources.allocation.extended import Mapped, claim_for
 from engine.plugins.dynamic_resources.allocation.requests import ClaimRequests
@@ -89,6 +90,7 @@ class DynamicResources(Plugin):
     def __init__(self, arguments: Arguments, handle: Handle) -> None:
         self._table = handle.table
         self._pods = PodReader(handle, arguments)
+        self._holders = DeviceHolders(handle.listers)
 
     @property
     def claims(self) -> Mapping[str, ApiObject]:
@@ -301,12 +303,12 @@ class DynamicResources(Plugin):
             return Detail(text=verbatim(self.explain(state, code).message))
         node = self._table.node(row)
         claims, _, _ = self._requested(state.pod.pod, prepared, row)
-        holders = {
-            DeviceID(each["driver"], each["pool"], each["device"]): claim.key
-            for claim in (*self.claims.values(), *self.allocated.held.values())
-            for each in results_of(claim)
-        }
-        found = obstacles(prepared.allocator, claims, node.name, node.labels, holders)
+        held = devices_held(self.allocated.held)
+
+        def holder(device: DeviceID) -> str:
+            return held.get(device) or self._holders.holder(device)
+
+        found = obstacles(prepared.allocator, claims, node.name, node.labels, holder)
         return Detail(text=_summary(found), numbers={"devices": [each.to_dict() for each in found]})
 
     # -- scores ----------------------------------------------------------------------------------

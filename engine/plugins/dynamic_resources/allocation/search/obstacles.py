@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,8 @@ from engine.plugins.dynamic_resources.allocation.search.allocator import (
 )
 from engine.plugins.dynamic_resources.allocation.search.capacity import has_room
 
+Holder = Callable[[DeviceID], str]
+"""The key of the claim that has the device, or ""."""
 Kind = Literal["class", "selector", "taint", "allocated", "capacity", "none"]
 
 
@@ -43,12 +45,12 @@ def obstacles(
     claims: Sequence[ClaimRequests],
     node: str,
     labels: Mapping[str, str],
-    holders: Mapping[DeviceID, str],
+    holder: Holder,
 ) -> list[DeviceObstacle]:
-    """For each request and each device that can be reached from the node; *holders* are claims."""
+    """For each request and each device that can be reached from the node."""
     pools = allocator.pools(node, labels)
     return [
-        _found(claim, request, one, device, _obstacle(allocator, request, device, holders))
+        _found(claim, request, one, device, _obstacle(allocator, request, device, holder))
         for claim in claims
         for alternatives in claim.requests
         for request in alternatives
@@ -82,7 +84,7 @@ def _obstacle(
     allocator: Allocator,
     request: DeviceRequest,
     device: Device,
-    holders: Mapping[DeviceID, str],
+    holder: Holder,
 ) -> tuple[Kind, str, int]:
     device_class = allocator.classes(request.class_name)
     by_class = () if device_class is None else device_class.selectors
@@ -93,7 +95,7 @@ def _obstacle(
     if failed is not None:
         return "selector", "the request does not select it", failed
     if device.id in allocator.allocated.devices and not request.admin_access:
-        return "allocated", f"it is allocated to claim {holders.get(device.id, '')}", 0
+        return "allocated", f"it is allocated to claim {holder(device.id)}", 0
     taint = blocking_taint(device, request)
     if taint is not None:
         found = device.taints[taint]
