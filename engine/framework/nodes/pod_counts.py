@@ -19,8 +19,12 @@ import numpy as np
 from engine.framework.nodes.arrays import Codes, IntArray
 from engine.framework.nodes.node_labels import NodeLabels
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo, labels_key
+from engine.objects.groups import Group, Groups, selecting, with_labels
 from engine.objects.objects import Pod
 from engine.storage.translation import may_be_at_fault
+
+# The group of counters that may count any pod.
+_ANY_POD: Group = ("*",)
 
 REQUIRED_AFFINITY = "required"
 PREFERRED_AFFINITY = "preferred"
@@ -53,42 +57,60 @@ class PodMatcher:
         found = (term.matches(namespace, labels) for term in self.terms)
         return any(found) if self.any_term else all(found)
 
-    def looks_into(self, namespace: str) -> bool:
-        """Whether a pod of this namespace may match."""
-        return any(
-            namespace in term.namespaces or term.namespace_selector is not None
-            for term in self.terms
-        )
+    def groups(self, index: Groups[Any]) -> list[Group] | None:
+        """Groups of *index* among which all is that has to do with it; None: anything may."""
+        terms = self.terms if self.any_term else self.terms[:1]
+        if not (terms or self.any_term) or any(one.namespace_selector is not None for one in terms):
+            return None
+        return [
+            group
+            for term in terms
+            if term.selector is not None
+            for namespace in sorted(term.namespaces)
+            for group in index.fewest(selecting(namespace, term.selector))
+        ]
+
+
+_Alike = tuple[str, bytes, bool]
 
 
 class _Placed:
-    """The placed pods by namespace, and by labels and deletion: one look decides on many."""
+    """The placed pods by namespace, labels and deletion: one look decides on many."""
 
     def __init__(self, pods: list[dict[str, PodInfo]], active: Iterable[int]) -> None:
-        self._pods: dict[str, list[tuple[Pod, int]]] = {}
+        # Their labels, and how many of them are on which row.
+        self._alike: dict[_Alike, tuple[Mapping[str, str], dict[int, int]]] = {}
+        self._groups: Groups[_Alike] = Groups()
         for row in active:
             for info in pods[row].values():
-                self._pods.setdefault(info.pod.namespace, []).append((info.pod, row))
-        # By namespace, for those that were looked into: one pod for all alike, and their rows.
-        self._alike: dict[str, dict[tuple[bytes, bool], tuple[Pod, list[int]]]] = {}
+                self.count(row, info.pod, 1)
 
-    def rows(self, matcher: PodMatcher) -> Iterator[int]:
-        """The row of each pod that matches."""
-        for namespace in self._pods:
-            if not matcher.looks_into(namespace):
-                continue
-            for (_, deleting), (pod, rows) in self._of(namespace).items():
-                if matcher.matches(namespace, pod.labels, deleting=deleting):
-                    yield from rows
-
-    def _of(self, namespace: str) -> dict[tuple[bytes, bool], tuple[Pod, list[int]]]:
-        found = self._alike.get(namespace)
+    def count(self, row: int, pod: Pod, delta: int) -> None:
+        """Count *pod* on *row* (*delta* 1), or stop counting it (-1)."""
+        key = _alike(pod)
+        found = self._alike.get(key)
         if found is None:
-            found = self._alike[namespace] = {}
-            for pod, row in self._pods[namespace]:
-                key = labels_key(pod), "deletionTimestamp" in pod.raw["metadata"]
-                found.setdefault(key, (pod, []))[1].append(row)
-        return found
+            found = self._alike[key] = pod.labels, {}
+            self._groups.put(key, with_labels(pod.namespace, pod.labels))
+        rows = found[1]
+        rows[row] = rows.get(row, 0) + delta
+        if not rows[row]:
+            del rows[row]
+            if not rows:
+                del self._alike[key]
+                self._groups.drop(key)
+
+    def rows(self, matcher: PodMatcher) -> Iterator[tuple[int, int]]:
+        """Rows, and how many pods there match; a row may come several times."""
+        groups = matcher.groups(self._groups)
+        for key in [*self._alike] if groups is None else self._groups.of(groups):
+            labels, rows = self._alike[key]
+            if matcher.matches(key[0], labels, deleting=key[2]):
+                yield from rows.items()
+
+
+def _alike(pod: Pod) -> _Alike:
+    return pod.namespace, labels_key(pod), "deletionTimestamp" in pod.raw["metadata"]
 
 
 @dataclass(slots=True)
@@ -129,7 +151,7 @@ class PodCounts:
     the number of different terms that pods ever carried, or may soon; it never falls.
     """
 
-    # The placed pods, for new counters; None once any has come or gone.
+    # The placed pods, for new counters; None until there is the first one.
     _placed: _Placed | None = None
 
     def __init__(
@@ -140,7 +162,9 @@ class PodCounts:
         self._active = active
         self._counters: dict[PodMatcher, PodCounter] = {}
         self._counter_list: list[PodCounter] = []
-        self._counters_of: dict[tuple[str, bytes, bool], list[int]] = {}
+        self._counters_of: dict[_Alike, list[int]] = {}
+        # The numbers of counters, by the labels of pods that they may count.
+        self._counting: Groups[int] = Groups()
         self._terms: dict[str, dict[AffinityTerm, TermColumn]] = {kind: {} for kind in _TERM_KINDS}
         self.term_count = 0
 
@@ -150,7 +174,8 @@ class PodCounts:
 
     def count(self, row: int, pod: PodInfo, delta: int) -> None:
         """Count *pod* on *row* (*delta* 1), or stop counting it (-1)."""
-        self._placed = None
+        if self._placed is not None:
+            self._placed.count(row, pod.pod, delta)
         if pod.affinity.present:
             for column in self._columns_of(pod):
                 self._add(column.tally, row, delta)
@@ -169,7 +194,9 @@ class PodCounts:
 
         Returns False if the same counters count both.
         """
-        self._placed = None
+        if self._placed is not None:
+            self._placed.count(row, old, -1)
+            self._placed.count(row, new, 1)
         if not self._counter_list:
             return False
         before, after = self._matching_counters(old), self._matching_counters(new)
@@ -181,17 +208,19 @@ class PodCounts:
         return True
 
     def counter(self, matcher: PodMatcher) -> PodCounter:
-        """The live count of pods that *matcher* means; the first call looks at all pods."""
+        """The live count of pods that *matcher* means."""
         counter = self._counters.get(matcher)
         if counter is None:
             counter = PodCounter(len(self._counter_list), matcher, self._new_tally())
             self._counters[matcher] = counter
             self._counter_list.append(counter)
             self._counters_of.clear()
+            groups = matcher.groups(self._counting)
+            self._counting.put(counter.number, [_ANY_POD] if groups is None else groups)
             if self._placed is None:
                 self._placed = _Placed(self.pods, self._active)
-            for row in self._placed.rows(matcher):
-                self._add(counter.tally, row, 1)
+            for row, count in self._placed.rows(matcher):
+                self._add(counter.tally, row, count)
         return counter
 
     def per_domain(self, tally: Tally, key: str) -> IntArray:
@@ -251,14 +280,15 @@ class PodCounts:
                 summed[code] += delta
 
     def _matching_counters(self, pod: Pod) -> list[int]:
-        deleting = "deletionTimestamp" in pod.raw["metadata"]
-        key = pod.namespace, labels_key(pod), deleting
+        key = namespace, _, deleting = _alike(pod)
         numbers = self._counters_of.get(key)
         if numbers is None:
             numbers = self._counters_of[key] = [
-                counter.number
-                for counter in self._counter_list
-                if counter.matcher.matches(pod.namespace, pod.labels, deleting=deleting)
+                number
+                for number in self._counting.of([_ANY_POD, *with_labels(namespace, pod.labels)])
+                if self._counter_list[number].matcher.matches(
+                    namespace, pod.labels, deleting=deleting
+                )
             ]
         return numbers
 
