@@ -9,10 +9,11 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from engine.controllers.shared.controller import replicas_of, selector_of
+from engine.controllers.shared.controller import replicas_of
 from engine.controllers.shared.owners import controller_of, refers_to
 from engine.controllers.shared.pods import count_of
 from engine.controllers.shared.rules import WorkloadRules
+from engine.controllers.shared.selection import selector_of
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.conditions import is_ready, ready_condition
 from engine.objects.selectors import LabelSelector

@@ -64,7 +64,8 @@ class DisruptionController(Controller):
             self._queue.add(event.new.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
-        budgets = self._listers.in_namespace("PodDisruptionBudget", event.new.namespace)
+        labels = [pod.labels for pod in (event.new, event.old) if pod is not None]
+        budgets = self._listers.of(self.KIND).selecting(event.new.namespace, *labels)
         self._loop.tried_each(self._queue_if_covering, budgets, event)
 
     def _queue_if_covering(self, budget: ApiObject, event: WatchEvent) -> None:
@@ -80,7 +81,7 @@ class DisruptionController(Controller):
             self._noisy.pop(key, None)
             return
         selector = selector_of_budget(budget)
-        pods = [p for p in self._listers.pods_in(budget.namespace) if selector.matches(p.labels)]
+        pods = self._listers.pods_matching(budget.namespace, selector)
         if not pods:
             self._events.event(budget, NORMAL, "NoPods", "No matching pods found")
         self._note(key, noisy=not pods)

@@ -22,8 +22,9 @@ from engine.controllers.node_lifecycle.node_lifecycle import (
     is_unwell,
     zone_of,
 )
-from engine.controllers.shared.controller import ControllerContext, selector_of
+from engine.controllers.shared.controller import ControllerContext
 from engine.controllers.shared.deletion import delete
+from engine.controllers.shared.selection import selector_of
 from engine.controllers.shared.ticker import Ticker
 from engine.kernel.errors import ApiError, NotFound
 from engine.kernel.units import MILLISECOND, MINUTE
@@ -189,7 +190,7 @@ class EvictingNodeController(NodeLifecycleController):
         """Whether some DaemonSet selects it. Upstream: GetPodDaemonSets()."""
         return any(
             not selector_of(each).empty and selector_of(each).matches(pod.labels)
-            for each in self._listers.in_namespace("DaemonSet", pod.namespace)
+            for each in self._listers.of("DaemonSet").selecting(pod.namespace, pod.labels)
         )
 
 

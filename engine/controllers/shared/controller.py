@@ -13,6 +13,7 @@ from engine.controllers.shared.listers import WorkloadListers
 from engine.controllers.shared.owners import controller_ref, is_controlled_by, without_owner
 from engine.controllers.shared.pods import pod_of_template
 from engine.controllers.shared.rules import WorkloadRules
+from engine.controllers.shared.selection import selector_of
 from engine.kernel.errors import ApiError, Denied, Invalid, NamespaceTerminating, NotFound
 from engine.kernel.latency import Latencies
 from engine.kernel.loop import EventLoop
@@ -206,15 +207,12 @@ class Controller:
 
     def _queue_selecting(self, kind: str, orphan: ApiObject) -> None:
         """Queue the objects of *kind* that select *orphan* and may adopt it."""
-        owners = self._listers.in_namespace(kind, orphan.namespace)
+        owners = self._listers.of(kind).selecting(orphan.namespace, orphan.labels)
         self._loop.tried_each(self._queue_if_selecting, owners, orphan)
 
     def _queue_if_selecting(self, owner: ApiObject, orphan: ApiObject) -> None:
-        if self._selector_of(owner).matches(orphan.labels):
+        if selector_of(owner).matches(orphan.labels):
             self._queue.add(owner.key)
-
-    def _selector_of(self, owner: ApiObject) -> LabelSelector:
-        return selector_of(owner)
 
     def _owner_of(self, obj: ApiObject) -> ApiObject | None:
         """The object of this controller's kind that controls *obj*, by the informer."""
@@ -233,11 +231,6 @@ def write_status(
     """Replace the status of *obj*. Raises Conflict if *obj* is not the newest version, NotFound."""
     new = from_manifest({**obj.raw, "status": status})
     return store.update(new, by=by, event=event or f"{obj.kind}StatusUpdated")
-
-
-def selector_of(obj: ApiObject) -> LabelSelector:
-    """spec.selector. Raises SelectorError if it is invalid."""
-    return LabelSelector.parse(obj.spec.get("selector"))
 
 
 def replicas_of(obj: ApiObject) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 from engine.api_server.store.informer import Informer
 from engine.api_server.store.store import ObjectStore
 from engine.api_server.store.watches import WatchEvent
+from engine.controllers.shared.indexes import IndexedInformer, PodsByLabels
 from engine.controllers.shared.owners import controller_of, owner_keys, ref_key
 from engine.objects.objects import ApiObject, Node, PersistentVolumeClaim, Pod
 from engine.objects.selectors import LabelSelector
@@ -27,87 +28,31 @@ _KINDS = (
 )
 
 
-class Orphans:
-    """The pods without a controller, by namespace and labels, in the order in which they came.
-
-    Pods made from one template share their labels, and a selector is asked once for all of them.
-    """
-
-    __slots__ = ("_by_labels", "_count", "_places")
-
-    def __init__(self) -> None:
-        self._by_labels: dict[str, dict[Labels, dict[str, int]]] = {}
-        # Where a pod is: its namespace and labels.
-        self._places: dict[str, tuple[str, Labels]] = {}
-        self._count = 0
-
-    def put(self, pod: ApiObject) -> None:
-        """Add the pod, or update its labels; its position among the pods stays."""
-        labels = tuple(sorted(pod.labels.items()))
-        place = pod.namespace, labels
-        if self._places.get(pod.key) == place:
-            return
-        turn = self.drop(pod.key)
-        if turn is None:
-            turn = self._count = self._count + 1
-        self._places[pod.key] = place
-        alike = self._by_labels.setdefault(pod.namespace, {}).setdefault(labels, {})
-        alike[pod.key] = turn
-
-    def drop(self, key: str) -> int | None:
-        """Remove the pod; returns its position, or None if it is not here."""
-        place = self._places.pop(key, None)
-        if place is None:
-            return None
-        namespace, labels = place
-        alike = self._by_labels[namespace][labels]
-        turn = alike.pop(key)
-        if not alike:
-            del self._by_labels[namespace][labels]
-        return turn
-
-    def matching(self, namespace: str, selector: LabelSelector) -> list[str]:
-        """The keys of those in *namespace* that *selector* selects."""
-        found: dict[str, int] = {}
-        for labels, alike in self._by_labels.get(namespace, {}).items():
-            if selector.matches(dict(labels)):
-                found |= alike
-        return sorted(found, key=found.__getitem__)
-
-
-Labels = tuple[tuple[str, str], ...]
-
-
 class WorkloadListers:
     """One stale copy of the cluster for all the controllers. Upstream: SharedInformerFactory."""
 
     def __init__(self, store: ObjectStore, latency: int = 0) -> None:
         self.nodes: Informer[Node] = Informer(store, "Node", latency)
-        self._of: dict[str, Informer[ApiObject]] = {
-            kind: Informer(store, kind, latency) for kind in _KINDS
-        }
+        self._of = {kind: IndexedInformer(store, kind, latency) for kind in _KINDS}
         self.claims: Informer[PersistentVolumeClaim] = Informer(
             store, "PersistentVolumeClaim", latency
         )
         self.pods: Informer[Pod] = Informer(store, "Pod", latency)
         self._by_owner: dict[str, dict[str, None]] = {}
-        self._orphans = Orphans()
+        self._orphans = PodsByLabels()
+        # All pods, once somebody has asked.
+        self._labelled: PodsByLabels | None = None
         self._by_namespace: dict[str, dict[str, None]] = {}
         self._by_node: dict[str, dict[str, None]] = {}
         self.pods.on_event(self._index)
 
-    def of(self, kind: str) -> Informer[ApiObject]:
+    def of(self, kind: str) -> IndexedInformer:
         """The informer of one of the controllers' own kinds."""
         return self._of[kind]
 
     def informers(self) -> list[Informer[Any]]:
         """All of them."""
         return [self.nodes, *self._of.values(), self.claims, self.pods]
-
-    def in_namespace(self, kind: str, namespace: str) -> list[ApiObject]:
-        """The objects of *kind* in *namespace*."""
-        found = self._of[kind]
-        return [obj for obj in found if obj.namespace == namespace] if len(found) else []
 
     def pods_in(self, namespace: str) -> list[Pod]:
         """The pods of *namespace*."""
@@ -125,6 +70,15 @@ class WorkloadListers:
         """The pods that *owner* controls."""
         return [pod for key in owner_keys(owner) for pod in self._pods(self._by_owner.get(key))]
 
+    def pods_matching(self, namespace: str, selector: LabelSelector) -> list[Pod]:
+        """The pods of *namespace* that *selector* selects."""
+        if self._labelled is None:
+            self._labelled = PodsByLabels()
+            for found in [*self._by_namespace]:
+                for pod in self.pods_in(found):
+                    self._labelled.put(pod)
+        return self._pods(self._labelled.matching(namespace, selector))
+
     def orphans_matching(self, namespace: str, selector: LabelSelector) -> list[Pod]:
         """The pods of *namespace* without a controller that *selector* selects."""
         return self._pods(self._orphans.matching(namespace, selector))
@@ -135,6 +89,11 @@ class WorkloadListers:
 
     def _index(self, event: WatchEvent) -> None:
         new, old = event.new, event.old
+        if self._labelled is not None:
+            if event.type == "DELETED" or (old is not None and old.uid != new.uid):
+                self._labelled.drop(new.key)
+            if event.type != "DELETED":
+                self._labelled.put(new)
         if event.type == "DELETED" or new.controller is not None:
             self._orphans.drop(new.key)
         else:

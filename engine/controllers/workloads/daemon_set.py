@@ -18,12 +18,12 @@ from engine.controllers.shared.controller import (
     Controller,
     ControllerContext,
     generation_of,
-    selector_of,
 )
 from engine.controllers.shared.expectations import Expectations
 from engine.controllers.shared.manifests import part
 from engine.controllers.shared.owners import controller_of
 from engine.controllers.shared.pods import count_of, is_available, time_of
+from engine.controllers.shared.selection import selector_of
 from engine.controllers.workloads.creation import batches
 from engine.controllers.workloads.revisions import REVISION_LABEL, Revisions
 from engine.kernel.errors import ApiError, Forbidden, NotFound

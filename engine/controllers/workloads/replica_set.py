@@ -10,17 +10,16 @@ from engine.controllers.shared.controller import (
     lean,
     only_status_changed,
     replicas_of,
-    selector_of,
 )
 from engine.controllers.shared.expectations import Expectations
 from engine.controllers.shared.manifests import part
 from engine.controllers.shared.owners import controller_of
 from engine.controllers.shared.pods import is_active, is_available, ready_since, time_of
+from engine.controllers.shared.selection import selector_of
 from engine.kernel.errors import ApiError, NamespaceTerminating
 from engine.kernel.units import MILLISECOND, SECOND, timestamp
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.conditions import is_ready
-from engine.objects.selectors import LabelSelector
 from engine.storage.ports import EventSink
 
 BURST_REPLICAS: Final = 500
@@ -53,9 +52,6 @@ class ReplicaSetController(Controller):
         # Without any, no pod is of interest.
         only_with = self._listers.of(self.KIND)
         self._listers.pods.on_event(self._on_pod, plain=False, only_with=only_with)
-
-    def _selector_of(self, owner: ApiObject) -> LabelSelector:
-        return selector_of(owner)
 
     def await_creation(self, key: str) -> None:
         """See Controller."""
@@ -120,7 +116,7 @@ class ReplicaSetController(Controller):
         if replica_set is None or self._has_to_wait(key):
             return
         due = self._expectations.satisfied(key)
-        claimed = self._claim_pods(replica_set, self._selector_of(replica_set))
+        claimed = self._claim_pods(replica_set, selector_of(replica_set))
         pods = [pod for pod in claimed if is_active(pod)]
         failure: tuple[str, str] | None = None
         if due and not replica_set.deletion_timestamp:
@@ -256,7 +252,7 @@ class ReplicaSetController(Controller):
         if ref is not None:
             siblings = [
                 each
-                for each in self._listers.in_namespace(self.KIND, replica_set.namespace)
+                for each in self._listers.of(self.KIND).with_controller(replica_set.namespace, ref)
                 if (other := controller_of(each)) is not None
                 and (other.get("uid"), other.get("name")) == (ref.get("uid"), ref.get("name"))
             ]
@@ -286,9 +282,6 @@ class ReplicationManager(ReplicaSetController):
 
     AUTHOR: ClassVar[str] = "replication-controller"
     KIND: ClassVar[str] = "ReplicationController"
-
-    def _selector_of(self, owner: ApiObject) -> LabelSelector:
-        return LabelSelector.parse({"matchLabels": owner.spec.get("selector") or {}})
 
 
 class Ranking:

@@ -114,4 +114,4 @@ class ResourceQuotaController(Controller):
         return [each for each in self._store.objects(kind) if each.namespace == namespace]
 
     def _in(self, namespace: str) -> list[ApiObject]:
-        return self._listers.in_namespace(self.KIND, namespace)
+        return self._listers.of(self.KIND).in_namespace(namespace)

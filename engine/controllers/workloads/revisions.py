@@ -32,7 +32,7 @@ class Revisions:
         """The revisions of *owner*, oldest first."""
         found = [
             each
-            for each in self._listers.in_namespace("ControllerRevision", owner.namespace)
+            for each in self._listers.of("ControllerRevision").controlled_by(owner)
             if is_controlled_by(each, owner)
         ]
         return sorted(found, key=_number)

@@ -13,12 +13,12 @@ from engine.controllers.shared.controller import (
     ControllerContext,
     generation_of,
     replicas_of,
-    selector_of,
 )
 from engine.controllers.shared.deletion import delete
 from engine.controllers.shared.manifests import part
 from engine.controllers.shared.owners import controller_of
 from engine.controllers.shared.pods import is_available, is_running_and_ready, pod_of_template
+from engine.controllers.shared.selection import selector_of
 from engine.controllers.workloads.claim_retention import ClaimRetention
 from engine.controllers.workloads.revisions import REVISION_LABEL, Revisions, revision_template
 from engine.kernel.errors import AlreadyExists, ApiError, NotFound

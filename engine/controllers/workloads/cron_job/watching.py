@@ -101,7 +101,7 @@ class WatchingCronJobController(CronJobs):
 
     def _jobs_of(self, cron_job: ApiObject) -> list[ApiObject]:
         """Upstream: getJobsToBeReconciled(), which goes by the name of the controller."""
-        found = self._listers.in_namespace("Job", cron_job.namespace)
+        found = self._listers.of("Job").controlled_by(cron_job)
         return [job for job in found if (job.controller or {}).get("name") == cron_job.name]
 
     def _start_due(self, status: CronJobStatus, jobs: list[ApiObject]) -> int | None:

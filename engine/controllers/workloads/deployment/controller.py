@@ -7,9 +7,9 @@ from engine.controllers.shared.controller import (
     Controller,
     ControllerContext,
     replicas_of,
-    selector_of,
 )
 from engine.controllers.shared.owners import controller_of, is_controlled_by
+from engine.controllers.shared.selection import selector_of
 from engine.controllers.workloads.deployment.progress import RolloutProgress
 from engine.controllers.workloads.deployment.recreate import Recreate
 from engine.controllers.workloads.deployment.revisions import DeploymentRevisions
@@ -107,7 +107,7 @@ class DeploymentController(Controller):
         self, deployment: ApiObject, selector: LabelSelector
     ) -> list[ApiObject]:
         claimed: list[ApiObject] = []
-        for each in self._listers.in_namespace("ReplicaSet", deployment.namespace):
+        for each in self._listers.of("ReplicaSet").claimable(deployment, selector):
             matches = selector.matches(each.labels)
             if is_controlled_by(each, deployment):
                 if matches:

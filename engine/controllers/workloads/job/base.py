@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from typing import ClassVar, Final
 
-from engine.controllers.shared.controller import Controller, ControllerContext, selector_of
+from engine.controllers.shared.controller import Controller, ControllerContext
 from engine.controllers.shared.expectations import Expectations
 from engine.controllers.shared.manifests import part
 from engine.controllers.shared.owners import controller_of
 from engine.controllers.shared.pods import time_of
+from engine.controllers.shared.selection import selector_of
 from engine.controllers.workloads.creation import batches
 from engine.controllers.workloads.job.progress import FINALIZER
 from engine.kernel.errors import ApiError, Forbidden
 from engine.objects.objects import ApiObject, Manifest, Pod
 from engine.objects.pods.conditions import is_ready
-from engine.objects.selectors import LabelSelector
 from engine.storage.ports import EventSink
 
 _RANK: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -42,13 +42,7 @@ class JobPods(Controller):
         return found if found is not None and self._is_own(found) else None
 
     def _pods_of(self, job: ApiObject) -> list[Pod]:
-        return self._claim_pods(job, self._selector_of(job))
-
-    def _selector_of(self, owner: ApiObject) -> LabelSelector:
-        if owner.spec.get("selector") is None:
-            # The API server would have made one up. Upstream: strategy.go, generateSelector().
-            return LabelSelector.from_labels({"controller-uid": owner.uid})
-        return selector_of(owner)
+        return self._claim_pods(job, selector_of(job))
 
     def _keeps(self, owner: ApiObject, pod: Pod) -> bool:
         # Pods of files may lack the labels that the API server would have given to those of a Job.

@@ -15,6 +15,7 @@ from engine.controllers.shared.controller import (
     generation_of,
 )
 from engine.controllers.shared.owners import controller_of
+from engine.controllers.shared.selection import selector_of
 from engine.controllers.workloads.job.backoff import BackoffRecord
 from engine.controllers.workloads.job.base import (
     JobPods,
@@ -129,7 +130,7 @@ class TrackingJobController(JobPods):
             self._queue_selecting(self.KIND, pod)
 
     def _queue_if_selecting(self, owner: ApiObject, orphan: ApiObject) -> None:
-        if self._is_own(owner) and self._selector_of(owner).matches(orphan.labels):
+        if self._is_own(owner) and selector_of(owner).matches(orphan.labels):
             self._later.add_after(owner.key, BATCH_PERIOD)
 
     # Workers
