@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 
 Hint = Callable[[PodInfo, Any, Any], bool]
 """The waiting pod, and the object before and after the event; None where there is none."""
-IsAbout = Callable[[PodInfo], bool]
-About = Callable[[Any, Any], IsAbout | None]
-"""Which pods an event is about, by the object before and after it; None: any of them."""
+Subject = tuple[str, str]
+"""The kind and the key of an object that pods name."""
+About = Callable[[Any, Any], Subject | None]
+"""What an event is about, by the object before and after it; None: any pod, whatever it names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
     """An event that a plugin listens to; without a hint, it always helps.
 
-    The hint is False for all pods that the event is not *about*: it need not be asked of them.
+    The hint is False for all pods that do not name what the event is *about*: it need not be asked
+    of them.
     """
 
     event: ClusterEvent

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self, cast
 
+from engine.kernel.groups import Group
+
 IN = "In"
 NOT_IN = "NotIn"
 EXISTS = "Exists"
@@ -159,6 +161,27 @@ class LabelSelector:
         if self.nothing:
             return "<none>"
         return ",".join(str(requirement) for requirement in self.requirements) or "<all>"
+
+
+def with_labels(scope: str, labels: Mapping[str, str]) -> list[Group]:
+    """The groups of what has these labels; *scope* is its namespace, or whatever keeps it apart.
+
+    What has them is in the groups that `selecting` names of each selector that matches it. So is a
+    selector that was put into such groups in those of all labels that it matches.
+    """
+    return [(scope,), *((scope, key, value) for key, value in labels.items())]
+
+
+def selecting(scope: str, selector: LabelSelector) -> list[tuple[Group, ...]]:
+    """The choices of groups among which all is that the selector may match, and maybe more."""
+    if selector.nothing:
+        return [()]
+    choices = [
+        tuple((scope, one.key, value) for value in one.values)
+        for one in selector.requirements
+        if one.operator == IN
+    ]
+    return choices or [((scope,),)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from engine.api_server.store.store import ObjectStore
 from engine.api_server.store.watches import WatchEvent
 from engine.controllers.shared.owners import controller_of
 from engine.controllers.shared.selection import selector_of
-from engine.objects.groups import Group, Groups, selecting, with_labels
+from engine.kernel.groups import Group, Groups
 from engine.objects.objects import ApiObject, Manifest
-from engine.objects.selectors import LabelSelector, SelectorError
+from engine.objects.selectors import LabelSelector, SelectorError, selecting, with_labels
 
 # Those that adopt pods, and those that count them.
 _SELECTING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")

@@ -19,8 +19,9 @@ import numpy as np
 from engine.framework.nodes.arrays import Codes, IntArray
 from engine.framework.nodes.node_labels import NodeLabels
 from engine.framework.pods.pod_info import AffinityTerm, PodInfo, labels_key
-from engine.objects.groups import Group, Groups, selecting, with_labels
+from engine.kernel.groups import Group, Groups
 from engine.objects.objects import Pod
+from engine.objects.selectors import selecting, with_labels
 from engine.storage.translation import may_be_at_fault
 
 # The group of counters that may count any pod.

@@ -27,7 +27,6 @@ from engine.objects.pods.pod_resources import (
     requests_and_ports,
     resized_parts,
 )
-from engine.objects.pods.resource_claims import claims_named
 from engine.objects.selectors import LabelSelector
 
 if TYPE_CHECKING:
@@ -110,7 +109,6 @@ class PodInfo:
         "pod",
         "ports",
         "priority",
-        "resource_claims",
         "resources",
         "rules",
         "uid",
@@ -125,7 +123,6 @@ class PodInfo:
         self.priority: int = pod.priority
         # What it asks of its node, and its own terms of pod affinity and anti-affinity.
         self.resources, self.ports, self.affinity = _parsed(pod, rules)
-        self.resource_claims = claims_named(pod)
 
     def assigned_to(self, node_name: str) -> PodInfo:
         """The same pod with another node name; everything parsed is shared."""
@@ -156,7 +153,6 @@ class PodInfo:
         info.node_name = node_name
         info.priority = self.priority
         info.resources = self.resources
-        info.resource_claims = claims_named(pod)
         info.ports = self.ports
         info.affinity = self.affinity
         return info

@@ -15,7 +15,7 @@ from engine.framework.cluster_events import (
     Action,
 )
 from engine.framework.pods.pod_info import PodInfo
-from engine.framework.registrations import IsAbout, Registration, on
+from engine.framework.registrations import Registration, Subject, on
 from engine.plugins.dynamic_resources.allocation.claims import (
     ClaimMissing,
     allocation_of,
@@ -43,14 +43,13 @@ def resource_claim_changed(
     return old is None or old.status != new.status
 
 
-def pods_of_claim(old: ApiObject | None, new: ApiObject | None) -> IsAbout | None:
-    """Which pods `resource_claim_changed` may be true of: any, where devices become free."""
+def claim_unless_freed(old: ApiObject | None, new: ApiObject | None) -> Subject | None:
+    """What `resource_claim_changed` is about: any pod, where devices become free."""
     if new is None or (
         old is not None and allocation_of(old) is not None and allocation_of(new) is None
     ):
         return None
-    namespace, name = new.namespace, new.name
-    return lambda pod: name in pod.resource_claims and pod.pod.namespace == namespace
+    return RESOURCE_CLAIM, new.key
 
 
 def claims_were_generated(
@@ -83,7 +82,7 @@ def events_of(plugin: KnowsClaims) -> tuple[Registration, ...]:
             RESOURCE_CLAIM,
             _ADD_OR_UPDATE,
             partial(resource_claim_changed, plugin),
-            pods_of_claim,
+            claim_unless_freed,
         ),
         on(
             POD,

@@ -11,7 +11,7 @@ from engine.framework.cluster_events import (
     VOLUME_ATTACHMENT,
     Action,
 )
-from engine.framework.hints import claim_is_its_own
+from engine.framework.hints import claim_is_its_own, the_claim
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.registrations import Registration, on
 from engine.storage.migration import IN_TREE
@@ -71,6 +71,6 @@ EVENTS: tuple[Registration, ...] = (
     on(CSI_NODE, Action.ADD),
     on(CSI_NODE, Action.UPDATE, limit_was_raised),
     on(POD, Action.DELETE, attachment_was_freed),
-    on(PERSISTENT_VOLUME_CLAIM, Action.ADD, claim_is_its_own),
+    on(PERSISTENT_VOLUME_CLAIM, Action.ADD, claim_is_its_own, the_claim),
     on(VOLUME_ATTACHMENT, Action.DELETE, attachment_was_deleted),
 )

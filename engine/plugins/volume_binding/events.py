@@ -14,7 +14,7 @@ from engine.framework.cluster_events import (
     STORAGE_CLASS,
     Action,
 )
-from engine.framework.hints import claim_is_its_own
+from engine.framework.hints import claim_is_its_own, the_claim
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.registrations import Registration, on
 from engine.storage.matching.storage_capacity import volume_limit
@@ -63,7 +63,7 @@ def storage_capacity_grew(pod: PodInfo, old: ApiObject | None, new: ApiObject | 
 _ADD_OR_UPDATE = Action.ADD | Action.UPDATE
 EVENTS: tuple[Registration, ...] = (
     on(STORAGE_CLASS, _ADD_OR_UPDATE, class_topology_changed),
-    on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, claim_is_its_own),
+    on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, claim_is_its_own, the_claim),
     on(PERSISTENT_VOLUME, _ADD_OR_UPDATE),
     on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
     on(CSI_NODE, _ADD_OR_UPDATE, migration_changed),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine.framework.cluster_events import NODE, PERSISTENT_VOLUME_CLAIM, POD, Action
-from engine.framework.hints import claim_is_named
+from engine.framework.hints import claim_is_named, the_claim
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.registrations import Registration, on
 from engine.plugins.volume_restrictions.disks import disks_conflict, restricted_disks
@@ -27,5 +27,5 @@ def volume_was_released(pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
 EVENTS: tuple[Registration, ...] = (
     on(POD, Action.DELETE, volume_was_released),
     on(NODE, Action.ADD),
-    on(PERSISTENT_VOLUME_CLAIM, Action.ADD, claim_is_named),
+    on(PERSISTENT_VOLUME_CLAIM, Action.ADD, claim_is_named, the_claim),
 )

@@ -11,7 +11,7 @@ from engine.framework.cluster_events import (
     STORAGE_CLASS,
     Action,
 )
-from engine.framework.hints import claim_is_named
+from engine.framework.hints import claim_is_named, the_claim
 from engine.framework.pods.pod_info import PodInfo
 from engine.framework.registrations import Registration, on
 from engine.plugins.volume_zone.topologies import volume_topologies
@@ -36,6 +36,6 @@ _ADD_OR_UPDATE = Action.ADD | Action.UPDATE
 EVENTS: tuple[Registration, ...] = (
     on(STORAGE_CLASS, Action.ADD, class_waits_for_consumer),
     on(NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
-    on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, claim_is_named),
+    on(PERSISTENT_VOLUME_CLAIM, _ADD_OR_UPDATE, claim_is_named, the_claim),
     on(PERSISTENT_VOLUME, _ADD_OR_UPDATE, volume_topology_changed),
 )

@@ -50,13 +50,22 @@ class EventMoves:
             event.resource in rules.ignored_kinds or not moves_classic_queue(event, new)
         ):
             return False
-        infos = self._places.unschedulable.infos()
+        infos = self._asked(event, old, new)
         if but:
             infos = [info for info in infos if info.key != but]
         if at_most is not None:
             # Upstream: getLEPriorityPreCheck().
             infos = [info for info in infos if info.pod_info.priority <= at_most]
         return self.move(infos, event, old, new)
+
+    def _asked(self, event: ClusterEvent, old: Any, new: Any) -> list[QueuedPodInfo]:
+        """The unschedulable pods of which the hints have to be asked."""
+        unschedulable = self._places.unschedulable
+        # Who is followed is to see that it was asked about.
+        if not self._rules.hints or self._clock.trace is not None:
+            return unschedulable.infos()
+        concern = self._requeueing.concern(event, old, new)
+        return unschedulable.infos() if concern is None else unschedulable.concerned(*concern)
 
     def move_left_over(self) -> bool:
         """Move the pods that have been unschedulable for longer than the version lets them be."""
@@ -87,9 +96,6 @@ class EventMoves:
         self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any
     ) -> None:
         trace = self._clock.trace
-        if trace is None:
-            # Who is followed is to see that it was asked about.
-            infos = self._requeueing.concerned(infos, event, old, new)
         for info in infos:
             if info.gated and not self._may_open_gate(info, event):
                 continue

@@ -47,6 +47,7 @@ class PodUpdates:
         if info is None:
             return False
         info.update(new)
+        self._places.unschedulable.note(info)
         self._nominator.update(old, info.pod_info)
         self._update_unschedulable(info, old, new, events)
         return True

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from engine.framework.cluster_events import ClusterEvent
-from engine.framework.registrations import About
+from engine.framework.registrations import About, Subject
 from engine.scheduler.queue.active import InFlight
 from engine.scheduler.queue.queued_pod import QueuedPodInfo
 from engine.scheduler.queue.queueing_hints import QueueingHints
@@ -51,8 +51,8 @@ class Requeueing:
         self._only_profile = self._default_profile if len(self._profiles) == 1 else None
         # Whether any profile's plugins registered for the event.
         self._interest: dict[ClusterEvent, bool] = {}
-        # What says which pods the event is about, and the plugins that ask about any pod.
-        self._abouts: dict[ClusterEvent, tuple[tuple[About, ...], tuple[str, ...]]] = {}
+        # The plugins that listen to the event, each with what says what the event is about.
+        self._abouts: dict[ClusterEvent, tuple[tuple[str, About | None], ...]] = {}
 
     def profile_of(self, info: QueuedPodInfo) -> QueueProfile:
         """The profile that schedules the pod."""
@@ -69,33 +69,31 @@ class Requeueing:
             )
         return known
 
-    def concerned(
-        self, infos: list[QueuedPodInfo], event: ClusterEvent, old: Any, new: Any
-    ) -> list[QueuedPodInfo]:
-        """*infos* without those that the event is not about, of whom no hint need be asked."""
-        abouts, asking_of_any = self._abouts_of(event)
-        tests = [about(old, new) for about in abouts]
-        if not tests or None in tests:
-            return infos
-        found: list[QueuedPodInfo] = []
-        for info in infos:
-            plugins, pending = info.unschedulable_plugins, info.pending_plugins
-            if (
-                not (plugins or pending)
-                or any(test is not None and test(info.pod_info) for test in tests)
-                or any(name in plugins or name in pending for name in asking_of_any)
-            ):
-                found.append(info)
-        return found
+    def concern(
+        self, event: ClusterEvent, old: Any, new: Any
+    ) -> tuple[list[Subject], list[str]] | None:
+        """Whom hints may let go: pods that name a subject, or that one of the plugins rejected.
 
-    def _abouts_of(self, event: ClusterEvent) -> tuple[tuple[About, ...], tuple[str, ...]]:
+        So may pods that no plugin rejected, of whom no hint is asked. None: it may be any pod.
+        """
+        if event.is_wild_card:
+            return None
+        subjects: list[Subject] = []
+        plugins: list[str] = []
+        for plugin, about in self._abouts_of(event):
+            subject = None if about is None else about(old, new)
+            if subject is None:
+                plugins.append(plugin)
+            else:
+                subjects.append(subject)
+        return subjects, plugins
+
+    def _abouts_of(self, event: ClusterEvent) -> tuple[tuple[str, About | None], ...]:
         known = self._abouts.get(event)
         if known is None:
-            profiles = () if event.is_wild_card else self._profiles.values()
+            profiles = self._profiles.values()
             entries = [entry for each in profiles for entry in each.hints.abouts(event)]
-            abouts = dict.fromkeys(about for _, about in entries if about is not None)
-            others = dict.fromkeys(plugin for plugin, about in entries if about is None)
-            known = self._abouts[event] = tuple(abouts), tuple(others)
+            known = self._abouts[event] = tuple(dict.fromkeys(entries))
         return known
 
     def may_open_gate(self, info: QueuedPodInfo, event: ClusterEvent) -> bool:

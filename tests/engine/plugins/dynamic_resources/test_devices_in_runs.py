@@ -230,7 +230,7 @@ def test_only_pods_of_a_claim_are_asked(monkeypatch: pytest.MonkeyPatch) -> None
             return run.recorder.digest, len(asked)
 
     digest, few = digest_and_hints()
-    monkeypatch.setattr(Requeueing, "concerned", lambda _requeueing, infos, *_event: infos)
+    monkeypatch.setattr(Requeueing, "concern", lambda *_event: None)
     same, many = digest_and_hints()
     assert same == digest
     assert 0 < few < many

@@ -1,16 +1,13 @@
 """Keys by what they have in common, found without a look at all of them.
 
-Labels and selectors are grouped so that whoever has one finds candidates among the others: objects
-that `with_labels` puts into groups are in one of those `selecting` names, and the other way round.
-The candidates that a selector does not match are for the caller to leave out.
+`with_labels` and `selecting` (engine/objects/selectors.py) name groups by which labels and selectors
+find each other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
-
-from engine.objects.selectors import IN, LabelSelector
 
 Key = TypeVar("Key", bound=Hashable)
 Group = tuple[str, ...]
@@ -66,20 +63,3 @@ class Groups(Generic[Key]):
         return min(
             choices, key=lambda groups: sum(len(self._members.get(one, ())) for one in groups)
         )
-
-
-def with_labels(scope: str, labels: Mapping[str, str]) -> list[Group]:
-    """The groups of what has these labels; *scope* is its namespace, or whatever keeps it apart."""
-    return [(scope,), *((scope, key, value) for key, value in labels.items())]
-
-
-def selecting(scope: str, selector: LabelSelector) -> list[tuple[Group, ...]]:
-    """The choices of groups among which all is that the selector may match."""
-    if selector.nothing:
-        return [()]
-    choices = [
-        tuple((scope, one.key, value) for value in one.values)
-        for one in selector.requirements
-        if one.operator == IN
-    ]
-    return choices or [((scope,),)]

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from engine.objects.groups import Groups, selecting, with_labels
-from engine.objects.selectors import LabelSelector
+from engine.kernel.groups import Groups
+from engine.objects.selectors import LabelSelector, selecting, with_labels
 
 KEYS, VALUES = "ab", "xyz"
 
