@@ -322,7 +322,7 @@ class Admission:
 
     def _default_priority_class(self) -> ApiObject | None:
         """The global default; the lowest of several, as upstream."""
-        defaults = [c for c in self._store.objects("PriorityClass") if c.raw.get("globalDefault")]
+        defaults = self._store.grouped("PriorityClass").defaults()
         return min(defaults, key=_priority_value, default=None)
 
     def _of_runtime(self, pod: Pod, name: str, borne: list[Manifest]) -> Manifest:

@@ -36,7 +36,8 @@ def evict(store: ObjectStore, pod: Pod, rules: AdmissionRules) -> None:
     the pod.
     """
     if not is_exempt(pod):
-        budgets = [one for one in store.objects("PodDisruptionBudget") if selects(one, pod)]
+        known = store.grouped("PodDisruptionBudget").in_namespace(pod.namespace)
+        budgets = [one for one in known if selects(one, pod)]
         if len(budgets) > 1:
             raise ApiError(_SEVERAL)
         for budget in budgets:

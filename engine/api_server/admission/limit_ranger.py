@@ -81,7 +81,7 @@ class LimitRanger:
                 raise forbidden(obj, text)
 
     def _limit_ranges(self, namespace: str) -> list[ApiObject]:
-        return [each for each in self._store.objects(KIND) if each.namespace == namespace]
+        return self._store.grouped(KIND).in_namespace(namespace)
 
     def _faults(self, limit_range: ApiObject, obj: ApiObject) -> Iterator[str]:
         for item in limit_range.spec.get("limits") or ():

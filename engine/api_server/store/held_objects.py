@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
+from engine.api_server.store.grouped import GroupedObjects
 from engine.objects.objects import ApiObject
 
 
@@ -20,6 +21,10 @@ class Objects(Protocol):
 
     def objects(self, kind: str) -> list[ApiObject]:
         """Every object of *kind*."""
+        ...
+
+    def grouped(self, kind: str) -> GroupedObjects:
+        """The same by namespace, labels and node."""
         ...
 
 
@@ -43,3 +48,7 @@ class HeldObjects:
     def objects(self, kind: str) -> list[ApiObject]:
         """See Objects."""
         return [*self._of.get(kind, {}).values()]
+
+    def grouped(self, kind: str) -> GroupedObjects:
+        """See Objects."""
+        return GroupedObjects(self._of.get(kind, {}))

@@ -10,6 +10,7 @@ from typing import Any, Protocol, Unpack, cast
 
 from engine.api_server.store.answers import AnswerTimes
 from engine.api_server.store.faults import ApiFaults, Cut
+from engine.api_server.store.grouped import GroupedObjects
 from engine.api_server.store.object_limit import ObjectLimit
 from engine.api_server.store.pods_by_node import PodsByNode
 from engine.api_server.store.watches import Watcher, Watches, WatchEvent, new_event
@@ -91,6 +92,8 @@ class ObjectStore:
         self._objects: dict[str, dict[str, ApiObject]] = {}
         # The kinds that ever had an object, in the order they first came.
         self._kinds: dict[str, None] = {}
+        # By kind, once somebody has asked; kept up to date from then on.
+        self._grouped: dict[str, GroupedObjects] = {}
         self._revision = 0
         self._uids = 0
         self._templates = Templates()
@@ -106,7 +109,7 @@ class ObjectStore:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is found again by itself."""
-        return {**self.__dict__, "_listed": None, "_pods_by_node": None}
+        return {**self.__dict__, "_listed": None, "_pods_by_node": None, "_grouped": {}}
 
     @property
     def loop(self) -> EventLoop:
@@ -150,6 +153,13 @@ class ObjectStore:
         if self._pods_by_node is None:
             self._pods_by_node = PodsByNode(pods.values())
         return [cast("Pod", pods[key]) for key in self._pods_by_node.on(node)]
+
+    def grouped(self, kind: str) -> GroupedObjects:
+        """The objects of *kind* by namespace, labels and node."""
+        found = self._grouped.get(kind)
+        if found is None:
+            found = self._grouped[kind] = GroupedObjects(self.live(kind))
+        return found
 
     def kinds(self) -> Iterator[str]:
         """The kinds that ever had an object, in the order they first came."""
@@ -295,6 +305,8 @@ class ObjectStore:
 
     def _put(self, old: ApiObject | None, new: ApiObject) -> None:
         self._objects[new.kind][new.key] = new
+        if new.kind in self._grouped:
+            self._grouped[new.kind].put(new)
         if self._pods_by_node is not None and isinstance(new, Pod):
             self._pods_by_node.put(old, new)
 
@@ -325,6 +337,8 @@ class ObjectStore:
 
     def _remove(self, gone: ApiObject, note: Note) -> ApiObject:
         old = self._objects[gone.kind].pop(gone.key)
+        if gone.kind in self._grouped:
+            self._grouped[gone.kind].drop(gone.key)
         if self._pods_by_node is not None and isinstance(old, Pod):
             self._pods_by_node.drop(old)
         self.limit.removed()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from engine.api_server.store.grouped import WORKLOADS
 from engine.api_server.store.held_objects import Objects
 from engine.objects.manifest_parts import items, section
 from engine.objects.objects import ApiObject, Manifest, Pod
@@ -14,16 +15,8 @@ from engine.objects.scripts.matching import all_containers, script_followed, scr
 from engine.objects.scripts.script import Script, WebhookAnswer
 
 _STATUSES: Final = ("initContainerStatuses", "containerStatuses")
-# Whose pods are known before there are any.
-_WORKLOADS: Final = (
-    "Deployment",
-    "StatefulSet",
-    "DaemonSet",
-    "ReplicaSet",
-    "ReplicationController",
-)
-# What a server may be a part of.
-BEHIND: Final = (Pod.KIND, *_WORKLOADS)
+# What a server may be a part of: the pods of workloads are known before there are any.
+BEHIND: Final = (Pod.KIND, *WORKLOADS)
 
 
 class CallError(Exception):
@@ -83,14 +76,14 @@ class Servers:
         """Those that the Service selects, by name, and those that workloads would create for it."""
         pods = [
             one
-            for one in self.store.objects(Pod.KIND)
+            for one in self.store.grouped(Pod.KIND).labelled(namespace, selector)
             if isinstance(one, Pod)
             and one.namespace == namespace
             and selector.items() <= one.labels.items()
         ]
         yield from sorted(pods, key=lambda one: one.name)
-        for kind in _WORKLOADS:
-            for one in self.store.objects(kind):
+        for kind in WORKLOADS:
+            for one in self.store.grouped(kind).labelled(namespace, selector):
                 pod = _pod_of(one)
                 if one.namespace == namespace and selector.items() <= pod.labels.items():
                     yield pod

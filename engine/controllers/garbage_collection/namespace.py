@@ -90,8 +90,7 @@ class NamespaceController(Controller):
         return [
             obj
             for kind in ordered
-            for obj in self._store.objects(kind)
-            if obj.namespace == namespace.name
+            for obj in self._store.grouped(kind).in_namespace(namespace.name)
         ]
 
     def _estimate(self, left: list[ApiObject]) -> int:

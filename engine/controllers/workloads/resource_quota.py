@@ -111,7 +111,7 @@ class ResourceQuotaController(Controller):
             return [*self._listers.pods_in(namespace)]
         if kind == "PersistentVolumeClaim":
             return [claim for claim in self._listers.claims if claim.namespace == namespace]
-        return [each for each in self._store.objects(kind) if each.namespace == namespace]
+        return self._store.grouped(kind).in_namespace(namespace)
 
     def _in(self, namespace: str) -> list[ApiObject]:
         return self._listers.of(self.KIND).in_namespace(namespace)

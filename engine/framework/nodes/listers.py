@@ -10,12 +10,15 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from engine.kernel.change_log import ChangeLog
+from engine.kernel.groups import Group, Groups
 from engine.objects.objects import ApiObject, PersistentVolume, PersistentVolumeClaim, StorageClass
 from engine.objects.pods.resource_claims import RESOURCE_CLAIM
+from engine.objects.selectors import with_labels
 from engine.storage.matching.index import VolumeIndex
 
 _NO_LABELS: Mapping[str, str] = {}
 _ATTACHMENT = "VolumeAttachment"
+_SERVICE = "Service"
 
 
 class Listers:
@@ -32,6 +35,7 @@ class Listers:
         self.generation: dict[str, int] = {}
         self.volumes = VolumeIndex()
         self.claim_changes: ChangeLog[str] = ChangeLog()
+        self._services: Groups[str] = Groups()
         # VolumeAttachments by node and name.
         self._attachments: dict[str, dict[str, ApiObject]] = {}
 
@@ -58,6 +62,9 @@ class Listers:
             self._attachments.setdefault(_node_of(obj), {})[obj.key] = obj
         elif obj.kind == RESOURCE_CLAIM:
             self.claim_changes.note(obj.key)
+        elif obj.kind == _SERVICE:
+            selected = _groups_selected(obj)
+            self._services.put(obj.key, self._services.fewest(selected))
         self.generation[obj.kind] = self.generation.get(obj.kind, 0) + 1
 
     def remove(self, kind: str, key: str) -> None:
@@ -71,6 +78,8 @@ class Listers:
                 self._attachments[_node_of(gone)].pop(key, None)
             elif kind == RESOURCE_CLAIM:
                 self.claim_changes.note(key)
+            elif kind == _SERVICE:
+                self._services.drop(key)
 
     def get(self, kind: str, key: str) -> ApiObject | None:
         """The object of that kind and key, or None."""
@@ -92,6 +101,11 @@ class Listers:
     def in_namespace(self, kind: str, namespace: str) -> Iterator[ApiObject]:
         """Every object of that kind in that namespace."""
         return (obj for obj in self.all(kind) if obj.namespace == namespace)
+
+    def services_selecting(self, namespace: str, labels: Mapping[str, str]) -> Iterator[ApiObject]:
+        """The services of *namespace* that may select pods with *labels*, and maybe others."""
+        services = self.live(_SERVICE)
+        return (services[key] for key in self._services.of(with_labels(namespace, labels)))
 
     def claim(self, key: str) -> PersistentVolumeClaim | None:
         """The claim of that key, or None."""
@@ -120,6 +134,16 @@ class Listers:
         """The labels of a namespace; none when it is unknown."""
         obj = self.get("Namespace", name)
         return _NO_LABELS if obj is None else obj.labels
+
+
+def _groups_selected(service: ApiObject) -> list[tuple[Group, ...]]:
+    """The choices of groups in which all pods are that the service selects."""
+    selector: dict[str, str | None] = service.spec.get("selector") or {}
+    # A label that is null matches pods without it, too.
+    pairs = [
+        ((service.namespace, key, value),) for key, value in selector.items() if value is not None
+    ]
+    return pairs or [((service.namespace,),)]
 
 
 def _node_of(attachment: ApiObject) -> str:

@@ -168,7 +168,7 @@ def default_selector(pod: PodInfo, listers: Listers) -> LabelSelector:
         return _EVERYTHING
     pairs: dict[str, str] = {}
     labels = pod.pod.labels
-    for service in listers.in_namespace("Service", pod.pod.namespace):
+    for service in listers.services_selecting(pod.pod.namespace, labels):
         selector: dict[str, str] = service.spec.get("selector") or {}
         if all(labels.get(key) == value for key, value in selector.items()):
             pairs.update(selector)

@@ -102,10 +102,9 @@ def updated_drivers(csi_node: ApiObject, driver: str) -> list[Manifest] | None:
 
 def is_exhausted(store: ObjectStore, volume: str, node: str) -> bool:
     """Whether the attachment of the PersistentVolume *volume* failed for want of room on *node*."""
-    for attachment in store.objects("VolumeAttachment"):
-        spec = attachment.spec
-        named: Manifest = spec.get("source") or {}
-        if spec.get("nodeName") == node and named.get("persistentVolumeName") == volume:
+    for attachment in store.grouped("VolumeAttachment").at(node):
+        named: Manifest = attachment.spec.get("source") or {}
+        if named.get("persistentVolumeName") == volume:
             error: Manifest = attachment.status.get("attachError") or {}
             return error.get("errorCode") == CODES["ResourceExhausted"]
     return False

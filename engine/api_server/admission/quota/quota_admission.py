@@ -73,13 +73,12 @@ class QuotaAdmission:
             return quota
 
         def listed(kind: str) -> list[ApiObject]:
-            found = self._store.objects(kind)
-            return [each for each in found if each.namespace == quota.namespace]
+            return self._store.grouped(kind).in_namespace(quota.namespace)
 
         return quota.patched({"status": self._meter.status(quota, listed, self._store.clock)})
 
     def _quotas(self, namespace: str) -> list[ApiObject]:
-        return [each for each in self._store.objects(KIND) if each.namespace == namespace]
+        return self._store.grouped(KIND).in_namespace(namespace)
 
     def _charge(
         self, usage: Usage, quotas: list[ApiObject], old: ApiObject | None, obj: ApiObject
