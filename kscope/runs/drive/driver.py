@@ -231,21 +231,26 @@ class Driver:
         # What is read of a checkpoint before it is restored is one step.
         self._alive()
         making, away = engine_for(run, self.epoch), outage.Outage(f"the engine of run {run.pk}")
-        while True:
-            due = AT_ONCE
-            try:
-                told = next(making)
-            except StopIteration as end:
-                return end.value
-            except (OperationalError, InterfaceError) as problem:
-                # It is asked before the engine is computed, and hardly ever later.
-                making, told, due = engine_for(run, self.epoch), None, away.meet(problem)
-            if told is not None:
-                self._note_objects(*told)
-            if is_stopping() or self.is_unwanted:
-                raise Stopping
-            moved_on()
-            yield due
+        try:
+            while True:
+                due = AT_ONCE
+                try:
+                    told = next(making)
+                except StopIteration as end:
+                    return end.value
+                except (OperationalError, InterfaceError) as problem:
+                    # It is asked before the engine is computed, and hardly ever later.
+                    making, told, due = engine_for(run, self.epoch), None, away.meet(problem)
+                if told is not None:
+                    self._note_objects(*told)
+                if is_stopping() or self.is_unwanted:
+                    raise Stopping
+                moved_on()
+                yield due
+        finally:
+            # A lease may be lost in the middle. Whoever keeps that exception, as a log may, would
+            # keep the half of an engine, and the thread that waits to go on with it.
+            making.close()
 
     def _note_objects(self, done: int, of: int) -> None:
         """So many objects of the first state are there. Raises EngineEnded."""

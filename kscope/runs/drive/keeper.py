@@ -108,8 +108,8 @@ class Owners(Protocol):
         """The one whose turn it is."""
         ...
 
-    def lose(self, run_id: int) -> None:
-        """Another process has the run, or it is gone."""
+    def lose(self, run_id: int, epoch: int) -> None:
+        """Another process has the run, or it is gone; it was ours in that epoch."""
         ...
 
     def nudge(self, run_id: int) -> None:
@@ -194,7 +194,7 @@ class Keeper:
         for owner in owners:
             kept = found[owner.run_id]
             if kept == "lost":
-                self._owners.lose(owner.run_id)
+                self._owners.lose(owner.run_id, owner.epoch)
             elif kept == "locked":
                 continue
             else:

@@ -130,9 +130,9 @@ class Loop:
         current = self._current
         return current.driver if current else None
 
-    def lose(self, run_id: int) -> None:
-        """Another process has the run, for the keeper."""
-        self.put(partial(self._throw, run_id))
+    def lose(self, run_id: int, epoch: int) -> None:
+        """Another process has the run, for the keeper; it was ours in that epoch."""
+        self.put(partial(self._throw, run_id, epoch))
 
     def nudge(self, run_id: int) -> None:
         """The user wants something else of the run, or there are commands."""
@@ -370,16 +370,18 @@ class Loop:
             hosted.driver.nudge()
             self._wake(run_id)
 
-    def _throw(self, run_id: int) -> None:
-        """Have the driver learn that its lease is lost."""
+    def _throw(self, run_id: int, epoch: int) -> None:
+        """Have the driver learn that its lease is lost, unless the run was taken anew since."""
         hosted = self._hosted.get(run_id)
-        if hosted is None:
+        if hosted is None or hosted.driver.epoch != epoch:
             return
-        driver = hosted.driver
-        lost = slices.LostLease(f"run {run_id} has another owner than epoch {driver.epoch}")
+        lost = slices.LostLease(f"run {run_id} has another owner than epoch {epoch}")
         try:
             due = hosted.context.run(hosted.turns.throw, lost)
         except StopIteration as end:
             self._give_back(run_id, end.value)
+        except slices.LostLease:
+            # It has had no turn yet in which to notice.
+            self._give_back(run_id, "lost")
         else:
             self._plan(run_id, due)
