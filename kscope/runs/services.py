@@ -849,11 +849,18 @@ def _named(manifest: dict[str, Any]) -> str:
 
 
 def command_wait(*, command: Command, seconds: float = ANSWER_SECONDS) -> Command:
-    """The command once the engine has answered, or as it is when the time is up."""
+    """The command once the engine has answered, or as it is when the time is up.
+
+    Raises ApplicationError where it is deleted with its run.
+    """
     for _ in moments(seconds):
         if command.status != Command.Status.PENDING:
             break
-        command.refresh_from_db()
+        try:
+            command.refresh_from_db()
+        except Command.DoesNotExist:
+            words = gettext("Run {number} is gone.").format(number=command.run_id)
+            raise ApplicationError(words, status=404) from None
     return command
 
 

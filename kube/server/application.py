@@ -23,7 +23,6 @@ from kscope.accounts.sockets import address_of as address_of_client
 from kscope.runs import leases
 from kscope.runs.capacity.places import Places
 from kscope.runs.capacity.requests_at_once import request_key
-from kscope.runs.errors import ApplicationError
 from kscope.runs.selectors import run_worker
 from kscope.runs.served.changes import time_of
 from kscope.runs.served.fresh_rows import rows_awaited
@@ -40,12 +39,12 @@ from kube.forms import form_of
 from kube.server import reviews
 from kube.server.answers import JSON, answered, refused, without_values
 from kube.server.clock import Uses, standing, warn, warning_of
-from kube.server.containers.commands import CommandResponse, command_response
+from kube.server.containers.commands import CommandResponse, command_response, negotiated
 from kube.server.containers.logs import asks_to_follow, log_answer
 from kube.server.containers.proxy import ProxiedPod, proxy_answer
 from kube.server.containers.seen import Seen, pod_seen
 from kube.server.containers.sources import Past
-from kube.server.handover import Handover
+from kube.server.handover import Handover, run_deleted
 from kube.server.list_options import FAR_BEHIND
 from kube.server.listing import list_read, older_version
 from kube.server.objects import endpoints
@@ -72,7 +71,6 @@ from kube.status import (
     method_not_allowed,
     no_such_path,
     too_many_requests,
-    unavailable,
 )
 
 Scope = dict[str, Any]
@@ -146,21 +144,21 @@ class Server:
 
     async def serve_socket(self, socket: WebSocket, request: Request, address: Address) -> None:
         """Serve a watch over a WebSocket until the client leaves."""
+        handover = Handover(f"WebSocket {address.path}")
         async with AsyncExitStack() as stack:
             try:
-                response = await self._response(request, address, stack, Handover("watch"))
+                response = await self._response(request, address, stack, handover)
                 if isinstance(response, CommandResponse):
+                    protocol = negotiated(socket)
                     if response.has_effect:
                         await self._do(response, request, address)
-                    await response.run(socket)
-                    return
-                if not isinstance(response, StreamingResponse):
+                elif not isinstance(response, StreamingResponse):
                     raise bad_request("only watches are served over a WebSocket")
-            except ApiError as error:
-                await socket.send_denial_response(refused(error))
+            except Exception as problem:  # noqa: BLE001  # it is logged, and the client is told
+                await socket.send_denial_response(refused(handover.refusal(problem)))
                 return
-            except ApplicationError as error:
-                await socket.send_denial_response(refused(_busy(error)))
+            if isinstance(response, CommandResponse):
+                await response.run(socket, protocol)
                 return
             # Clients of Kubernetes offer protocols that differ in how frames are encoded.
             offered = socket.scope.get("subprotocols") or []
@@ -311,6 +309,8 @@ class Server:
     ) -> AsyncGenerator[bytes, None]:
         """The texts of a watch. Raises ApiError where it begins too far behind, or ahead of *head*."""
         await feed.ready.wait()
+        if feed.is_gone:
+            raise run_deleted()
         watch = Watch.of(read)
         if watch.has_initial:
             read.check_version(max(head, feed.upto))
@@ -490,11 +490,6 @@ async def _until_left(socket: WebSocket) -> None:
     """Return when the client closes; a watch ignores what it sends."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass
-
-
-def _busy(error: ApplicationError) -> ApiError:
-    """No place was free for the request."""
-    return unavailable(error.message, error.retry_after or 1)
 
 
 def _no_writes(run: Run, address: Address) -> ApiError:

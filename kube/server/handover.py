@@ -78,7 +78,7 @@ class Handover:
                 # No place was free for the request.
                 return unavailable(problem.message, problem.retry_after or 1)
             case _ if _is_of_deleted_run(problem):
-                return ApiError(404, "NotFound", "the run was deleted meanwhile")
+                return run_deleted()
             case _ if isinstance(problem, DATABASE_ERRORS):
                 log.warning("kubernetes api: %s: %s", self.name, problem)
                 text = (what_is_away(problem) or _AWAY).rstrip(".")
@@ -86,6 +86,11 @@ class Handover:
             case _:
                 log.error("kubernetes api: %s", self.name, exc_info=problem)
                 return internal_error("see the log of this server")
+
+
+def run_deleted() -> ApiError:
+    """The answer to a request that had found its run, and then met its deletion."""
+    return ApiError(404, "NotFound", "the run was deleted meanwhile")
 
 
 def _is_of_deleted_run(problem: Exception) -> bool:

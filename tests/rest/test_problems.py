@@ -1,6 +1,7 @@
 """Every refusal below /api/ is problem details, RFC 9457, whoever gives it."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ from django.test import Client
 
 from kscope.accounts import limits
 from kscope.env import Rate
-from kscope.runs import selectors
+from kscope.runs import selectors, services
 from kscope.runs.errors import PROBLEM_JSON
 from kscope.runs.models import Run
 from tests.contract import document
@@ -133,6 +134,23 @@ def test_run_deleted_while_asked_is_absent(
     monkeypatch.setattr(selectors, "run_histogram", deleted)
     told = checked(client.get(f"/api/v1/runs/{driven.pk}/histogram/"), 404)
     assert told["detail"] == f"Run {driven.pk} is gone."
+
+
+@pytest.mark.parametrize("part", ["commands", "fork"])
+def test_write_whose_run_is_deleted_learns_it(
+    client: Client, driven: Run, monkeypatch: Any, part: str
+) -> None:
+    """The run of a command, and a fork that its parent outlives."""
+
+    def moments(_: float) -> Iterator[None]:
+        Run.objects.filter(pk=Run.objects.latest("pk").pk).delete()
+        yield
+
+    monkeypatch.setattr(services, "moments", moments)
+    body = {"verb": "cordon", "object": "node/n1"} if part == "commands" else {"seq": 3}
+    path = f"/api/v1/runs/{driven.pk}/{part}/"
+    told = checked(client.post(path, body, content_type="application/json"), 404)
+    assert told["detail"] in (f"Run {driven.pk} is gone.", "The run was deleted meanwhile.")
 
 
 async def test_an_old_address_needs_no_body(monkeypatch: Any) -> None:

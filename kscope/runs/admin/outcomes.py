@@ -31,14 +31,17 @@ class Refusal:
 
 
 def submit_one(request: HttpRequest, run: Run, key: str, body: Body) -> Command | None:
-    """Give the engine the command, wait for the outcome, and say it. None for one that is not valid."""
+    """Give the engine the command, wait for the outcome, and say it.
+
+    None for one that is not valid, and for one that was deleted with its run.
+    """
     try:
         command = services.command_submit(run=run, body=body)
+        command = services.command_wait(command=command)
     except ApplicationError as problem:
         words = gettext("{name}: {reason}")
         messages.error(request, words.format(name=key, reason=problem.message))
         return None
-    command = services.command_wait(command=command)
     _tell_one(request, key, command)
     return command
 

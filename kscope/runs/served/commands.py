@@ -101,10 +101,12 @@ async def outcomes_of_all(link: Link, commands: Sequence[int]) -> list[Outcome] 
 
 
 async def check_alive(link: Link, run_id: int) -> None:
-    """Raises RunFailed if the run has ended with an error, and answers nothing any more."""
+    """Raises RunFailed if the run has ended with an error, and RunDeleted if there is none any more."""
     found = await link.execute("SELECT status, error FROM runs_run WHERE id = %s", [run_id])
     row = await found.fetchone()
-    if row is not None and row[0] == Run.Status.FAILED:
+    if row is None:
+        raise RunDeleted
+    if row[0] == Run.Status.FAILED:
         raise RunFailed(sentence_read(row[1]))
 
 
@@ -116,6 +118,10 @@ async def left_by(link: Link, command: int) -> Sequence[Any] | None:
 
 class RunFailed(Exception):
     """The run has ended with this error: nothing comes of a command any more."""
+
+
+class RunDeleted(Exception):
+    """The run was deleted, with the commands that waited for it."""
 
 
 def _outcome(command: int, status: str, reason: str, seq: int | None) -> Outcome:

@@ -53,12 +53,8 @@ class CommandResponse(Response):
         text = told_text(pod, self._container.name, restarts, dict(self._answer.probes))
         return {"metadata": {"annotations": {PROBES_ANNOTATION: text}}}
 
-    async def run(self, socket: WebSocket) -> None:
-        """Answer over *socket*, and close it. Raises ApiError for a protocol that is not known."""
-        offered = socket.scope.get("subprotocols") or []
-        protocol = next((one for one in PROTOCOLS if one in offered), None)
-        if protocol is None:
-            raise ApiError(403, "Forbidden", _not_negotiated(offered))
+    async def run(self, socket: WebSocket, protocol: str) -> None:
+        """Answer over *socket*, and close it."""
         await socket.accept(protocol)
         # Upstream: an empty frame says that the streams are there.
         streams = [(_STDOUT, "stdout"), (_STDERR, "stderr")]
@@ -99,6 +95,15 @@ class CommandResponse(Response):
             "reason": "NonZeroExitCode",
             "details": {"causes": causes},
         }
+
+
+def negotiated(socket: WebSocket) -> str:
+    """The protocol in which a command is answered. Raises ApiError where the client knows none."""
+    offered = socket.scope.get("subprotocols") or []
+    protocol = next((one for one in PROTOCOLS if one in offered), None)
+    if protocol is None:
+        raise ApiError(403, "Forbidden", _not_negotiated(offered))
+    return protocol
 
 
 def command_response(seen: Seen, query: QueryParams, scenario: Sequence[Script]) -> CommandResponse:

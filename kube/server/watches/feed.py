@@ -89,10 +89,13 @@ class Feed(Follower):
         if is_behind:
             await rows_awaited(self._links, self.run_id)
             return True
-        if is_first:
-            self.ready.set()
         self.tell()
         return False
+
+    def tell(self) -> None:
+        """See Follower. The first look has been taken then, also where it found no run."""
+        self.ready.set()
+        super().tell()
 
     def _keep(self, found: Changes) -> None:
         self.upto = found.upto

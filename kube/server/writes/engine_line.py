@@ -19,7 +19,7 @@ from engine.objects.scripts.script import Script
 from kscope.runs.capacity import requests_at_once
 from kscope.runs.errors import ApplicationError
 from kscope.runs.nudges import Outcome, outcomes_of
-from kscope.runs.served.commands import RunFailed, check_alive, outcomes_answered
+from kscope.runs.served.commands import RunDeleted, RunFailed, check_alive, outcomes_answered
 from kscope.runs.served.links import SnapshotLinks
 from kscope.runs.served.runs import Run
 from kscope.runs.served.scripts import scripts_of_run
@@ -27,7 +27,7 @@ from kscope.runs.services import CommandColumns, command_prepare
 from kscope.runs.stream.follower import Follower, Followers
 from kscope.runs.stream.stream_room import HeadNews
 from kube.addresses import Target
-from kube.server.handover import NotStored, Pledge
+from kube.server.handover import NotStored, Pledge, run_deleted
 from kube.server.writes.submitting import Submitter
 from kube.status import (
     ApiError,
@@ -213,6 +213,8 @@ class EngineLine(Follower):
             await check_alive(link, self.run_id)
         except RunFailed as failed:
             raise run_failed(self.run_id, str(failed)) from failed
+        except RunDeleted as gone:
+            raise run_deleted() from gone
 
 
 def run_failed(run_id: int, error: str) -> ApiError:

@@ -11,8 +11,9 @@ from django.contrib.auth.models import User
 
 from kscope.runs import services
 from kscope.runs.drive import runner
-from kscope.runs.models import Run
+from kscope.runs.models import Command, Run
 from tests.kube.server.client import JSON, STRATEGIC, Kube
+from tests.kube.server.faults import Faults
 from tests.waiting import HANG_SECONDS
 from tests.web.conftest import driving
 
@@ -233,6 +234,18 @@ async def test_nothing_is_told_where_nobody_may_write(
     async with kube.socket(f"{POD}/exec?{MOVES}", V5) as socket:
         assert socket.first["status"] in (401, 403, 405)
     assert "annotations" not in (await kube.get(POD)).json["metadata"]
+
+
+async def test_command_that_is_not_stored_is_refused(scripted: Kube, faults: Faults) -> None:
+    faults.refuse("INSERT INTO runs_command")
+    async with scripted.socket(f"{POD}/exec?{MOVES}", V5) as socket:
+        assert socket.first["status"] == 503
+
+
+async def test_refused_protocol_leaves_a_command_undone(scripted: Kube) -> None:
+    async with scripted.socket(f"{POD}/exec?{MOVES}", "binary.k8s.io") as socket:
+        assert socket.first["status"] == 403
+    assert not await sync_to_async(Command.objects.exists)()
 
 
 async def test_spdy_is_refused_in_words_of_upstream(scripted: Kube) -> None:

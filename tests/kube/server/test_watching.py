@@ -10,6 +10,7 @@ from django.test import override_settings
 from kscope.accounts.services import account_create
 from kscope.runs.models import Run
 from kscope.runs.services import run_fork
+from kube.server.watches import feed
 from tests.kube.server.client import MERGE, Kube
 from tests.kube.server.faults import Faults
 from tests.web.conftest import driving
@@ -204,6 +205,17 @@ async def test_a_watch_ends_when_the_run_is_hidden(kube: Kube, driven: Run) -> N
         assert (await anext(events))["type"] == "ADDED"
         await runs.aupdate(visibility="private")
         assert [event async for event in events]  # until the server ends it
+
+
+async def test_watch_that_meets_a_deletion_is_refused(
+    kube: Kube, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nowhere(*_: Any) -> None:
+        """What the database says once the run, which was found, is deleted."""
+
+    monkeypatch.setattr(feed, "head_of", nowhere)
+    answer = await kube.get(f"{PODS}?watch=1")
+    assert (answer.status, answer.json["message"]) == (404, "the run was deleted meanwhile")
 
 
 async def test_a_watch_goes_on_in_small_ranges(

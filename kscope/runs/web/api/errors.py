@@ -25,7 +25,7 @@ def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | Non
         mark(unchanged, problem.tag)
         return unchanged
     if isinstance(problem, ObjectDoesNotExist | IntegrityError):
-        problem = _gone(context) or problem
+        problem = _gone(problem, context) or problem
     if isinstance(problem, ApplicationError):
         if may_be_stored(context["request"], problem):
             problem.retry_after = None
@@ -37,12 +37,14 @@ def handle_errors(problem: Exception, context: dict[str, Any]) -> Response | Non
     return _of_framework(problem, context)
 
 
-def _gone(context: dict[str, Any]) -> ApplicationError | None:
-    """The refusal where the run of the address was deleted while it was asked about."""
+def _gone(problem: Exception, context: dict[str, Any]) -> ApplicationError | None:
+    """The refusal where the run of the address, or one made there, was deleted meanwhile."""
     run_id = context["kwargs"].get("run_id")
-    if run_id is None or Run.objects.filter(pk=run_id).exists():
-        return None
-    return ApplicationError(gettext("Run {number} is gone.").format(number=run_id), status=404)
+    if run_id is not None and not Run.objects.filter(pk=run_id).exists():
+        return ApplicationError(gettext("Run {number} is gone.").format(number=run_id), status=404)
+    if isinstance(problem, Run.DoesNotExist):
+        return ApplicationError(gettext("The run was deleted meanwhile."), status=404)
+    return None
 
 
 def _of_framework(problem: Exception, context: dict[str, Any]) -> Response | None:

@@ -1,5 +1,6 @@
 """Which failed writes a client may send again by itself: those of which nothing is stored."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -7,9 +8,10 @@ import psycopg
 import pytest
 from asgiref.sync import sync_to_async
 
+from kscope.runs import services
 from kscope.runs.errors import ApplicationError
 from kscope.runs.models import ClientLease, Command, Run
-from kube.server.handover import Handover, NotStored
+from kube.server.handover import Handover, NotStored, run_deleted
 from kube.server.writes import engine_line
 from kube.status import ApiError, eviction_refused, too_many_requests
 from tests.kube.server.client import JSON, JSON_PATCH, MERGE, Kube
@@ -138,6 +140,17 @@ async def test_done_write_with_an_unreadable_object_is_open(
     faults.lose("SELECT written_seq", done=False)
     with driving(driven):
         assert await told(kube, "create") == (504, False, 1)
+
+
+async def test_write_whose_run_is_deleted_learns_it(kube: Kube, driven: Run) -> None:
+    method, path, body, content_type = WRITES["create"]
+    asked = asyncio.create_task(kube.ask(method, path, body, content_type=content_type))
+    while not await sync_to_async(commands)():
+        await asyncio.sleep(0.01)
+    await sync_to_async(services.run_delete)(run=driven)
+    answer = await asked
+    assert (answer.status, answer.json["kind"]) == (404, "Status")
+    assert (answer.json["reason"], answer.json["message"]) == ("NotFound", run_deleted().message)
 
 
 async def test_a_lease_is_stored_or_open(
