@@ -17,19 +17,11 @@ sys.setswitchinterval(0.001)
 _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
 http = get_asgi_application()
-if settings.DATABASE_POOL:
-    # Each request has a thread of its own, with which a connection that it kept would be lost.
-    settings.DATABASES["default"]["CONN_MAX_AGE"] = 0
-    settings.DATABASES["default"]["OPTIONS"]["pool"] = {
-        "min_size": 1,
-        "max_size": settings.DATABASE_POOL,
-        "timeout": 10.0,
-    }
-
 # The routes reach models, which exist only once Django is set up.
 from kscope import database_format  # noqa: E402
 from kscope.accounts.sockets import own_origin_only  # noqa: E402
 from kscope.failures.clean_ends import clean_ends  # noqa: E402
+from kscope.failures.postgresql.base import pooled  # noqa: E402
 from kscope.operations import presence  # noqa: E402
 from kscope.operations.headers import Application, answer_headers  # noqa: E402
 from kscope.runs.capacity.requests_at_once import admission  # noqa: E402
@@ -39,6 +31,8 @@ from kscope.runs.web.packing import packed  # noqa: E402
 from kscope.static_files.files import static_files  # noqa: E402
 from kube.server.application import Server, kubernetes_api  # noqa: E402
 
+if settings.DATABASE_POOL:
+    settings.DATABASES["default"] |= pooled(settings.DATABASES["default"], settings.DATABASE_POOL)
 database_format.check_start()
 # Pages, the API and streams then answer with the reason, which says more than a closed port.
 database_format.watch(logging.getLogger(__name__).critical)
