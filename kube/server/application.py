@@ -53,7 +53,7 @@ from kube.server.objects.hosts import KnownHosts
 from kube.server.objects.instants import Instant, Newest, Now, Then, event_at, now
 from kube.server.objects.secrets import Secrets
 from kube.server.reading import Read, check_timeout, found_object, object_read, shift_of
-from kube.server.visitors import Runs, Visitors, check_origin, credential_of
+from kube.server.visitors import Runs, Visitors, check_origin, credential_of, without_token
 from kube.server.watches.ending import ended_by_errors
 from kube.server.watches.endpoints import EndpointsWatcher
 from kube.server.watches.feed import Feed, Feeds
@@ -161,7 +161,7 @@ class Server:
                 await response.run(socket, protocol)
                 return
             # Clients of Kubernetes offer protocols that differ in how frames are encoded.
-            offered = socket.scope.get("subprotocols") or []
+            offered = without_token(socket.scope.get("subprotocols") or [])
             text = _standing(request, response)
             headers = [(b"warning", warning_of(text).encode())] if text else None
             await socket.accept(offered[0] if offered else None, headers)
@@ -252,6 +252,7 @@ class Server:
         is_watched = target.is_collection and read.options.is_watch
         if then is not None:
             if is_watched:
+                stack.enter_context(_counted(visitor, request))
                 return _stream(_watcher(read, Watch.of(read)).of_past(then), handover)
             if target.is_collection and (older := older_version(read, then.seq)) is not None:
                 return await self._listed_then(read, run, older, asker)
@@ -263,7 +264,7 @@ class Server:
             # The objects at the beginning of the watch are read as for a list.
             place = await stack.enter_async_context(AsyncExitStack())
             await place.enter_async_context(self._lists.hold(request_key(request.scope)))
-            texts = await self._begun(read, feed, run.head_seq, place.aclose)
+            texts = await self._begun(read, feed, run.head_seq, place.aclose, visitor)
             return _stream(texts, handover)
         if target.subresource == "log" and asks_to_follow(request.query_params):
             stack.enter_context(_counted(visitor, request))
@@ -289,7 +290,7 @@ class Server:
 
     async def _followed(self, read: Read, run: Run, past: Past) -> Response:
         """A log that goes on while the run does, and while the client may read it."""
-        credential = credential_of(read.request.headers)
+        credential = credential_of(read.request)
         scripts = await scripts_of_run(run.pk)
 
         async def look() -> Seen | None:
@@ -305,7 +306,12 @@ class Server:
         return await log_answer(seen, read.request.query_params, scripts, look)
 
     async def _begun(
-        self, read: Read, feed: Feed, head: int, has_listed: Callable[[], Awaitable[None]]
+        self,
+        read: Read,
+        feed: Feed,
+        head: int,
+        has_listed: Callable[[], Awaitable[None]],
+        visitor: Visitor,
     ) -> AsyncGenerator[bytes, None]:
         """The texts of a watch. Raises ApiError where it begins too far behind, or ahead of *head*."""
         await feed.ready.wait()
@@ -316,12 +322,13 @@ class Server:
             read.check_version(max(head, feed.upto))
         if watch.after is not None and feed.upto - watch.after > FAR_BEHIND:
             raise expired(f"too old resource version: {watch.after} ({feed.upto})")
-        credential = credential_of(read.request.headers)
+        credential = credential_of(read.request)
 
         async def may_watch() -> bool:
             await self._uses.note(feed.run_id)
             with suppress(*DATABASE_ERRORS):  # then there is nothing to tell, either
-                return await watcher_of(credential, feed.run_id) is not None
+                # What it shows is for who asked: one with another role has to ask again.
+                return await watcher_of(credential, feed.run_id) == visitor
             return True
 
         is_made = read.target.resource.kind in endpoints.KINDS

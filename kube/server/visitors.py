@@ -2,11 +2,12 @@
 
 A client proves its account by a token: `Authorization: Bearer TOKEN`, or, where it speaks plain HTTP
 and so keeps its token to itself, by `http://any:TOKEN@host` in its kubeconfig, which arrives as Basic.
-Cookies do not count: a page of another site could make a browser send them.
+A program in a browser, which sets no header of a WebSocket, offers it among the protocols. Cookies do
+not count: a page of another site could make a browser send them.
 """
 
 import binascii
-from base64 import b64decode
+from base64 import b64decode, urlsafe_b64decode
 from collections.abc import Mapping, Sequence
 
 from channels.db import database_sync_to_async
@@ -24,6 +25,7 @@ from kube.server.objects.together import Together
 from kube.status import ApiError, forbidden, too_many_requests, unauthorized
 
 _OWN_SITE = ("", "none", "same-origin")
+_TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 
 
 def check_origin(headers: Mapping[str, str]) -> None:
@@ -40,16 +42,42 @@ def check_origin(headers: Mapping[str, str]) -> None:
         raise forbidden("the request came from a page of another site")
 
 
-def credential_of(headers: Mapping[str, str]) -> Credential:
+def credential_of(request: Request) -> Credential:
     """The token of a request."""
-    scheme, _, value = headers.get("authorization", "").partition(" ")
+    scheme, _, value = request.headers.get("authorization", "").partition(" ")
     match scheme.lower():
+        case "":
+            offered: Sequence[str] = request.scope.get("subprotocols") or ()
+            return Credential(token=_offered(offered))
         case "bearer" | "token":
             return Credential(token=value.strip())
         case "basic":
             return Credential(token=_password(value))
         case _:
             return Credential()
+
+
+def without_token(protocols: Sequence[str]) -> list[str]:
+    """The protocols that a WebSocket may be answered with."""
+    return [one for one in protocols if not one.startswith(_TOKEN_PROTOCOL)]
+
+
+def _offered(protocols: Sequence[str]) -> str:
+    """The token among the protocols; "" where there is none, "-" for what is no token.
+
+    Upstream: apiserver/pkg/authentication/request/websocket/protocol.go, AuthenticateRequest().
+    """
+    found = [one for one in protocols if one.startswith(_TOKEN_PROTOCOL)]
+    if not found:
+        return ""
+    value = found[0].removeprefix(_TOKEN_PROTOCOL)
+    try:
+        text = urlsafe_b64decode(value + "=" * (-len(value) % 4)).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        text = ""
+    # One token, and a protocol that is not taken away again.
+    is_well_formed = len(found) == 1 and len(protocols) > 1
+    return text if text and is_well_formed else "-"
 
 
 def _password(value: str) -> str:
@@ -94,7 +122,7 @@ class Visitors:
     async def find(self, request: Request, *, to_change: bool) -> Visitor:
         """Who asks. Raises ApiError for a wrong token, and for those who ask too often."""
         address = address_of(request.scope)
-        credential = credential_of(request.headers)
+        credential = credential_of(request)
         visitor = await _visitor_of(credential)
         if visitor is None:
             wait = await self._batches.take("login", f"token {address}")

@@ -72,7 +72,7 @@ def runs(request: HttpRequest) -> HttpResponse:
     if is_tree:
         listed = listed.filter(scenario_id=int(scenario_id))
     shown = None if request.GET.get("runs") == "all" else (TREE_RUNS if is_tree else SHOWN_RUNS)
-    forks = Run.objects.filter(parent=OuterRef("pk"))
+    forks = Run.objects.filter(visitor.readable(), parent=OuterRef("pk"))
     page = list(listed.annotate(has_forks=Exists(forks))[:shown])
     uploads = _uploads(request)
     context = {

@@ -186,9 +186,13 @@ async def test_a_large_object_is_made_in_a_thread(
     assert len(answer.json["metadata"]["labels"]) == labels
 
 
-async def test_watches_count_as_sockets(kube: Kube, settings: Any) -> None:
+@pytest.mark.parametrize("instant", ["", "20"])
+async def test_watches_count_as_sockets(
+    kube_of: Callable[..., Kube], driven: Run, settings: Any, instant: str
+) -> None:
     settings.SOCKETS_PER_ACCOUNT = 1
-    async with kube.watching(f"{PODS}?watch=1") as events:
+    kube = kube_of(driven, instant)
+    async with kube.watching(f"{PODS}?watch=1&resourceVersion=0") as events:
         await asyncio.wait_for(anext(events), HANG_SECONDS)
         answer = await kube.get(f"{PODS}?watch=1")
         assert (answer.status, answer.json["reason"]) == (429, "TooManyRequests")

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
 from django.test import override_settings
 
-from kscope.accounts.services import account_create
+from kscope.accounts.services import account_create, account_set_role, token_create
 from kscope.runs.models import Run
 from kscope.runs.services import run_fork
 from kube.server.watches import feed
@@ -205,6 +206,23 @@ async def test_a_watch_ends_when_the_run_is_hidden(kube: Kube, driven: Run) -> N
         assert (await anext(events))["type"] == "ADDED"
         await runs.aupdate(visibility="private")
         assert [event async for event in events]  # until the server ends it
+
+
+@override_settings(LOGIN_REQUIRED=True)
+async def test_a_watch_ends_when_its_account_may_less(kube: Kube, driven: Run) -> None:
+    """Though it still reads the run: an admin was shown what an editor is not."""
+
+    def admin_of_a_shared_run() -> tuple[User, str]:
+        owner, admin = (account_create(name=role, role=role)[0] for role in ("editor", "admin"))
+        Run.objects.filter(pk=driven.pk).update(owner=owner, visibility="shared")
+        return admin, token_create(user=admin, name="t")[1]
+
+    admin, token = await sync_to_async(admin_of_a_shared_run)()
+    path = f"{PODS}?watch=1&resourceVersion=0"
+    async with kube.reading(path, authorization=f"Bearer {token}") as lines:
+        assert await anext(lines)
+        await sync_to_async(account_set_role)(user=admin, role="editor")
+        assert [line async for line in lines]  # until the server ends it
 
 
 async def test_watch_that_meets_a_deletion_is_refused(
