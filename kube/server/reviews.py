@@ -13,7 +13,7 @@ from kube.forms import form_of
 from kube.resources import READ, REVIEWS
 from kube.server.answers import answered
 from kube.server.writes.bodies import body_of, part_of
-from kube.status import method_not_allowed, not_acceptable
+from kube.status import method_not_allowed, no_such_path, not_acceptable
 
 
 def is_review(target: Target | None) -> bool:
@@ -25,6 +25,8 @@ async def answer(
     request: Request, target: Target, visitor: Visitor, run: Run, instant: str
 ) -> Response:
     """The review with its answer. Everything is allowed to those who may change the run now."""
+    if not target.is_collection:
+        raise no_such_path()  # none is kept
     if request.method != "POST":
         raise method_not_allowed("the server does not allow this method on the requested resource")
     if form_of(request.headers.get("accept", "")).is_table:

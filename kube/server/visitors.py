@@ -11,6 +11,7 @@ from base64 import b64decode, urlsafe_b64decode
 from collections.abc import Mapping, Sequence
 
 from channels.db import database_sync_to_async
+from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from kscope.accounts import limits
@@ -28,13 +29,14 @@ _OWN_SITE = ("", "none", "same-origin")
 _TOKEN_PROTOCOL = "base64url.bearer.authorization.k8s.io."
 
 
-def check_origin(headers: Mapping[str, str]) -> None:
+def check_origin(headers: Headers) -> None:
     """Raise ApiError when a browser sends the request for a page of another site.
 
     Clients of Kubernetes name no origin. The host must be one of ours, so that a foreign name whose
     DNS points here (DNS rebinding) is refused.
     """
-    host, origin = headers.get("host", ""), headers.get("origin", "")
+    # Of two, a proxy may have looked at the other one.
+    host, origin = ", ".join(headers.getlist("host")), headers.get("origin", "")
     if not is_allowed_host(host):
         raise forbidden(f"the host {host!r} is not one of this server")
     site = headers.get("sec-fetch-site", "")

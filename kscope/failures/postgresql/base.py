@@ -41,7 +41,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _configure_connection(self, connection: Any) -> bool:
         """See Django, which calls it for each connection that is made, with a pool and without."""
-        commit = super()._configure_connection(connection)
+        django: Any = super()
+        commit: bool = django._configure_connection(connection)
         seconds = self.settings_dict.get(IDLE_KEY)
         if not seconds:
             return commit

@@ -6,7 +6,8 @@ KSCOPE_HOSTILE=20000 has more of them sent.
 import asyncio
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
@@ -14,8 +15,13 @@ import psutil
 import pytest
 from asgiref.sync import sync_to_async
 from django.test import override_settings
+from starlette.datastructures import Headers
 
+from kscope.accounts.services import account_create, token_create
 from kscope.runs.models import Command, Run
+from kube.resources import SERVED
+from kube.server.visitors import check_origin
+from kube.status import ApiError
 from scheduling.models import Pod
 from tests.kube.server.client import NOT_OURS, Answer, Kube
 from tests.kube.server.hostile import Hostile, hostile
@@ -143,3 +149,55 @@ async def test_senseless_addresses_are_refused_in_words(kube: Kube) -> None:
 async def test_methods_that_an_address_lacks_are_refused(kube: Kube, method: str) -> None:
     answer = await kube.ask(method, "/version", {})
     assert answer.status in (200, 404, 405)
+
+
+@override_settings(LOGIN_REQUIRED=True)
+@pytest.mark.parametrize("who", ["nobody", "editor"])
+async def test_clients_learn_nothing_of_hidden_runs(
+    kube_of: Callable[..., Kube], driven: Run, who: str
+) -> None:
+    """Whatever is asked, in whatever way: a run of another account is as one that is not there."""
+
+    def token_of_another() -> str:
+        owner, other = (account_create(name=name, role="editor")[0] for name in ("eva", "otto"))
+        Run.objects.filter(pk=driven.pk).update(owner=owner, visibility="private")
+        return token_create(user=other, name="t", scope="write")[1]
+
+    token = await sync_to_async(token_of_another)()
+    headers = {"authorization": f"Bearer {token}"} if who == "editor" else {}
+    clients = {run.pk: kube_of(run) for run in (driven, Run(pk=987_654))}
+    for path in ("", "/version", "/openapi/v2", "/api/v1", "/none", *_sampled()):
+        for method in ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"):
+            told = [
+                _told(await kube.ask(method, path, {}, **headers), run_id)
+                for run_id, kube in clients.items()
+            ]
+            assert told[0] == told[1], (method, path)
+            assert told[0][0] in (401, 403, 404), (method, path)
+
+
+def _sampled() -> Iterator[str]:
+    for one in SERVED[::15]:
+        group = f"apis/{one.group}" if one.group else "api"
+        place = "namespaces/default/" if one.namespaced else ""
+        whole = f"/{group}/{one.version}/{place}{one.plural}"
+        yield from (whole, f"{whole}?watch=1", f"{whole}/web", f"{whole}/web/status")
+
+
+def _told(answer: Answer, run_id: int) -> tuple[int, dict[str, str], bytes]:
+    """The answer, in which the run is called N."""
+    body = re.sub(rb"\b%d\b" % run_id, b"N", answer.body)
+    headers = {name: value for name, value in answer.headers.items() if name != "content-length"}
+    return answer.status, headers, body
+
+
+async def test_a_review_has_no_address_of_its_own(kube: Kube) -> None:
+    for path in ("tokenreviews/web", "tokenreviews/web/status", "selfsubjectreviews/x"):
+        answer = await kube.ask("POST", f"/apis/authentication.k8s.io/v1/{path}", {})
+        assert (answer.status, answer.json["reason"]) == (404, "NotFound")
+
+
+def test_two_hosts_are_refused() -> None:
+    check_origin(Headers(raw=[(b"host", b"localhost")]))
+    with pytest.raises(ApiError, match="is not one of this server"):
+        check_origin(Headers(raw=[(b"host", b"localhost"), (b"host", b"localhost")]))

@@ -6,8 +6,10 @@ who may use it. What a rule allows is written out here once more, apart from the
 
 import copy
 import json
+import re
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -215,6 +217,8 @@ LESSON = {
         "steps": [{"title": "s", "at": {"seq": 1}, "text": ["x"]}],
     },
 }
+# Numbers that nothing else in an answer has.
+HIDDEN, MISSING = 770_077, 987_654
 # Django's own pages below the admin that are asked without being logged in.
 ADMIN_OPEN = {"admin/login/", "admin/jsi18n/"}
 DENIED = (401, 403, 404)
@@ -260,7 +264,7 @@ class World:
             name="d", digest="d", header={"name": "told"}, owner=owner, is_demo=True
         )
         Story.objects.create(scenario=demo, slug="told", end=1, events=1)
-        self.run = Run.objects.create(scenario=self.scenario, name="r", owner=owner)
+        self.run = Run.objects.create(pk=HIDDEN, scenario=self.scenario, name="r", owner=owner)
         self.attempt = RecordedAttempt.objects.create(
             run=self.run, pod="a/b", number=1, seq=0, at=0, cycle=0, result="bound", evidence=b""
         )
@@ -398,6 +402,38 @@ def test_head_and_options_reveal_no_hidden_run(world: World, method: str) -> Non
         of_hidden = client.generic(method, world.address(route))
         of_none = client.generic(method, world.address(route).replace(str(hidden), "987654", 1))
         assert of_hidden.status_code == of_none.status_code, route
+
+
+@pytest.mark.parametrize("role", ["nobody", "viewer", "editor"])
+def test_no_method_tells_hidden_runs_from_missing(world: World, role: str) -> None:
+    client = world.client(role)
+    world.show("private")
+    client.get("/login/")  # its cookies are there from now on
+    different: list[str] = []
+    for route in RULES:
+        if "<int:run_id>" not in route:
+            continue
+        for method in METHODS:
+            answers = [answered(client, world.address(route), method, run) for run in RUNS]
+            pairs = zip_longest(*answers)
+            different += [f"{method} {route}: {a} {b}" for a, b in pairs if a != b][:1]
+    assert different == []
+
+
+RUNS = (HIDDEN, MISSING)
+TELLING = ("Content-Type", "Allow", "Location", "ETag", "WWW-Authenticate", "Content-Language")
+_OF_ONE_REQUEST = re.compile(rb'nonce="[^"]*"|csrf[^>]*')
+
+
+def answered(client: Client, address: str, method: str, run: int) -> list[Any]:
+    """What comes back for that run, which is called N in it: line by line."""
+    asked = address.replace(str(HIDDEN), str(run))
+    body = json.dumps({"scenario": 1, "seq": 1})
+    answer: Any = client.generic(method, asked, body, content_type="application/json")
+    content = b"".join(answer) if answer.streaming else answer.content
+    lines = _OF_ONE_REQUEST.sub(b"", content).replace(b"%d" % run, b"N").splitlines()
+    headers = [answer.headers.get(name, "").replace(str(run), "N") for name in TELLING]
+    return [answer.status_code, *headers, *lines]
 
 
 def test_a_hidden_run_answers_like_a_missing_one(world: World) -> None:
