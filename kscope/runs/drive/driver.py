@@ -197,7 +197,7 @@ class Driver:
             self.build = Build(run.building)
             if self.build.why_not:
                 raise EngineEnded(self.build.why_not)
-        self._engine = yield from self._built(run)
+        self._engine = yield from _built(self, run)
         self.build = None
         self._unexpected = self.engine.unexpected
         self._pace: Pace | None = None
@@ -225,32 +225,6 @@ class Driver:
 
     def _answered(self, ask: Callable[[], T]) -> Turns[T]:
         return outage.answered(ask, f"run {self.run_id}")
-
-    def _built(self, run: Run) -> Turns[Cluster]:
-        """The engine. Raises EngineEnded where it cannot be built."""
-        # What is read of a checkpoint before it is restored is one step.
-        self._alive()
-        making, away = engine_for(run, self.epoch), outage.Outage(f"the engine of run {run.pk}")
-        try:
-            while True:
-                due = AT_ONCE
-                try:
-                    told = next(making)
-                except StopIteration as end:
-                    return end.value
-                except (OperationalError, InterfaceError) as problem:
-                    # It is asked before the engine is computed, and hardly ever later.
-                    making, told, due = engine_for(run, self.epoch), None, away.meet(problem)
-                if told is not None:
-                    self._note_objects(*told)
-                if is_stopping() or self.is_unwanted:
-                    raise Stopping
-                moved_on()
-                yield due
-        finally:
-            # A lease may be lost in the middle. Whoever keeps that exception, as a log may, would
-            # keep the half of an engine, and the thread that waits to go on with it.
-            making.close()
 
     def _note_objects(self, done: int, of: int) -> None:
         """So many objects of the first state are there. Raises EngineEnded."""
@@ -569,6 +543,33 @@ class Time:
     def quiet_seconds(self) -> float:
         """How often time alone is worth a commit, at most."""
         return PASSING_SECONDS if self.engine.next_at is None else 0.0
+
+
+def _built(driver: Driver, run: Run) -> Turns[Cluster]:
+    """The engine. Raises EngineEnded where it cannot be built."""
+    # What is read of a checkpoint before it is restored is one step.
+    driver._alive()
+    making, away = engine_for(run, driver.epoch), outage.Outage(f"the engine of run {run.pk}")
+    try:
+        while True:
+            due = AT_ONCE
+            try:
+                told = next(making)
+            except StopIteration as end:
+                return end.value
+            except (OperationalError, InterfaceError) as problem:
+                # It is asked before the engine is computed, and hardly ever later.
+                making, told, due = engine_for(run, driver.epoch), None, away.meet(problem)
+            if told is not None:
+                driver._note_objects(*told)
+            if is_stopping() or driver.is_unwanted:
+                raise Stopping
+            moved_on()
+            yield due
+    finally:
+        # A lease may be lost in the middle. Whoever keeps that exception, as a log may, would
+        # keep the half of an engine, and the thread that waits to go on with it.
+        making.close()
 
 
 def _stretch_to_decision(driver: Driver) -> Turns[bool]:
