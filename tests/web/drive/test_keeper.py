@@ -73,15 +73,18 @@ class Owners:
 
     def __init__(self, owner: Owned) -> None:
         self.owner = owner
-        self.lost: list[int] = []
+        self.lost: list[tuple[int, int]] = []
         self.nudged: list[int] = []
-        self.lose, self.nudge = self.lost.append, self.nudged.append
+        self.nudge = self.nudged.append
 
     def owned(self) -> list[Owned]:
         return [self.owner]
 
     def current(self) -> Owned:
         return self.owner
+
+    def lose(self, run_id: int, epoch: int) -> None:
+        self.lost.append((run_id, epoch))
 
 
 class Kept(Keeper):
@@ -228,7 +231,7 @@ def test_driver_whose_run_was_taken_builds_no_further(start: Start, clocks: Cloc
     forget_lease(run)
     assert slices.lease_take(run.pk, "another") == 2
     clocks.pass_by(kept, 2, cpu=1)
-    assert run.pk in kept.owners.lost
+    assert (run.pk, 1) in kept.owners.lost
 
 
 def test_run_says_how_far_its_first_state_is(start: Start, clocks: Clocks) -> None:
