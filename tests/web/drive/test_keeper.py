@@ -75,7 +75,6 @@ class Owners:
         self.owner = owner
         self.lost: list[tuple[int, int]] = []
         self.nudged: list[int] = []
-        self.nudge = self.nudged.append
 
     def owned(self) -> list[Owned]:
         return [self.owner]
@@ -85,6 +84,9 @@ class Owners:
 
     def lose(self, run_id: int, epoch: int) -> None:
         self.lost.append((run_id, epoch))
+
+    def nudge(self, run_id: int) -> None:
+        self.nudged.append(run_id)
 
 
 class Kept(Keeper):
