@@ -218,6 +218,16 @@ def test_the_list_groups_runs_by_owner(on_a_server: None) -> None:
         assert {run.name for run, _ in context["rows"]} == shown
 
 
+def test_the_list_tells_of_no_hidden_fork(on_a_server: None) -> None:
+    eva, tom = editor(), editor("tom")
+    scenario = a_scenario(visibility="shared", owner=tom)
+    parent = Run.objects.create(scenario=scenario, owner=tom, visibility="shared")
+    Run.objects.create(scenario=scenario, owner=tom, parent=parent, forked_at=0)
+    for user, tells in ((eva, False), (tom, True)):
+        rows = logged_in(user).get("/runs/").context["rows"]
+        assert [run.has_forks for run, _ in rows if run == parent] == [tells]
+
+
 # Logging in
 
 
