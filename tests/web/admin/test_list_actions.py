@@ -1,5 +1,6 @@
 """Actions of the lists: commands for every object that was chosen, told in one message."""
 
+from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
@@ -67,6 +68,20 @@ def test_bulk_cordon_is_told_in_one_message(admin: Client, driven: Run) -> None:
     assert all(node.unschedulable for node in nodes(driven))
     chosen(admin, driven, "uncordon", *nodes(driven))
     assert not any(node.unschedulable for node in nodes(driven))
+
+
+def test_command_whose_run_is_deleted_is_told(
+    admin: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def moments(_: float) -> Iterator[None]:
+        Run.objects.filter(pk=driven.pk).delete()
+        yield
+
+    monkeypatch.setattr(services, "moments", moments)
+    first = nodes(driven)[0]
+    body = {"action": "cordon", "_selected_action": [str(first.pk)]}
+    page = admin.post(changelist(first), body, follow=True).content.decode()
+    assert told(page) == [f"n1: Run {driven.pk} is gone."]
 
 
 def test_all_rows_of_a_filtered_list_are_meant(admin: Client, driven: Run) -> None:
