@@ -5,6 +5,7 @@ What they find may be more than is asked for: the caller asks each object itself
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from engine.api_server.store.grouped import WORKLOADS
 from engine.api_server.store.informer import Informer
 from engine.api_server.store.store import ObjectStore
 from engine.api_server.store.watches import WatchEvent
@@ -15,8 +16,7 @@ from engine.objects.objects import ApiObject, Manifest
 from engine.objects.selectors import LabelSelector, SelectorError, selecting, with_labels
 
 # Those that adopt pods, and those that count them.
-_SELECTING = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet")
-_KINDS_WITH_SELECTOR = frozenset((*_SELECTING, "Job", "PodDisruptionBudget"))
+_KINDS_WITH_SELECTOR = frozenset((*WORKLOADS, "Job", "PodDisruptionBudget"))
 
 
 class IndexedInformer(Informer[ApiObject]):
