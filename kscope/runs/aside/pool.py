@@ -103,6 +103,7 @@ class Pool:
         while (job := self._waiting.take()) is not None:
             self._refuse(job, gettext_lazy("kscope is stopping."), 503)
         tasks = [job.computing for job in self._computing if job.computing]
+        await asyncio.sleep(0)  # see `_stop_abandoned`
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -216,7 +217,8 @@ class Pool:
         """
         for job in self._computing:
             if job.is_abandoned and job.computing and job.question.is_large >= large:
-                job.computing.cancel()
+                # Not before its first step: a task that never begins does not clean up either.
+                asyncio.get_running_loop().call_soon(job.computing.cancel)
                 return
 
     def _begin(self, job: Job, process: EngineProcess) -> None:

@@ -113,9 +113,9 @@ class EngineProcess:
 
     async def wait(self) -> None:
         """Return when it is gone."""
+        self.close()
         if self._running is not None:
             await asyncio.to_thread(self._running.process.wait)
-        self.close()
 
     def close(self) -> None:
         """Close the pipe to it, which ends it."""
@@ -125,9 +125,14 @@ class EngineProcess:
     async def _start(self) -> _Running:
         ours, theirs = socket.socketpair()
         with theirs:
+            # Whoever waits here may be cancelled; then no process is started that nobody ends.
+            answers, questions = await asyncio.open_connection(sock=ours)
             call = Call("engine", "kscope.runs.aside.child:main")
-            process = start_function(call, stdin=theirs.fileno(), stdout=theirs.fileno())
-        answers, questions = await asyncio.open_connection(sock=ours)
+            try:
+                process = start_function(call, stdin=theirs.fileno(), stdout=theirs.fileno())
+            except OSError:
+                questions.close()
+                raise
         return _Running(process, questions, answers)
 
     async def _answer(self, head: dict[str, Any], output: asyncio.StreamReader) -> bytes:

@@ -249,6 +249,40 @@ async def test_an_abandoned_question_is_not_computed(engines: Pool) -> None:
     assert not slow.done()
 
 
+async def test_process_of_who_has_left_is_ended(
+    engines: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = list[Any]()
+
+    def start(*call: Any, **files: Any) -> Any:
+        started.append(start_function(*call, **files))
+        return started[-1]
+
+    start_function = process.start_function
+    monkeypatch.setattr(process, "start_function", start)
+    for steps in range(10):
+        asked = asyncio.create_task(engines.ask(slowly(), "a"))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        asked.cancel()
+        await engines.close()
+        await asyncio.gather(asked, return_exceptions=True)
+    assert started
+    assert [each for each in started if each.poll() is None] == []
+
+
+async def test_question_left_as_it_begins_gives_way(engines: Pool) -> None:
+    engines.size = 1
+    asked = [asyncio.create_task(engines.ask(slowly(run), str(run))) for run in (1, 2)]
+    third = asyncio.create_task(answer(engines, process_id, 3, asker="3"))
+    await until(lambda: len(engines._waiting) == 2)
+    asked[1].cancel()
+    engines.size = 2
+    engines._dispatch()  # the task of the second question has not begun as its asker leaves
+    assert await third
+    assert [job.question for job in engines._computing] == [slowly(1)]
+
+
 async def test_the_same_question_is_computed_once_for_all(engines: Pool) -> None:
     wanted = question(take_long, arguments={"seconds": 0.5}, lasts=True)
     asked = [asyncio.create_task(engines.ask(wanted, asker)) for asker in "abcdefgh"]
