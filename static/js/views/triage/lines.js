@@ -21,7 +21,7 @@ export function Lines({groups, ...parts}) {
   const hasNodes = groups.some(({nodes_by_reason: nodes}) => nodes.length > 0);
   if (groups.length === 0) return null;
   return html`
-    ${hasNodes && html`<div class="lhead micro mute" aria-hidden="true"><span>${gettext("Holds")}</span><span>${gettext("What holds them")}</span><span>${gettext("{node} nodes, by why they refuse; the closest is filled", {node: count(answer.looked_at.node)})}</span><span class="right">${gettext("Waiting")}</span><span>${gettext("Best change")}</span></div>`}
+    ${hasNodes && html`<div class="lhead micro mute" aria-hidden="true"><span>${gettext("Holds")}</span><span>${gettext("What holds them")}</span><span>${ngettext("{count} node, by why it refuses", "{count} nodes, by why they refuse; the closest is filled", answer.looked_at.node)}</span><span class="right">${gettext("Waiting")}</span><span>${gettext("Best change")}</span></div>`}
     <ol class="crows">${shown.map((group) => html`<${Line} key=${group.place} ...${parts} group=${group} />`)}
       ${left.length > 0 && html`<li class="crow"><button type="button" onClick=${() => setAll(true)}><span class="cn num">${count(left.length)}</span><span class="cs"><b>${ngettext("and {number} more hold {count} pod", "and {number} more hold {count} pods", held, {number: count(left.length)})}</b></span></button></li>`}</ol>`;
 }
