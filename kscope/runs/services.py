@@ -485,9 +485,7 @@ def run_fork(
                 parts_borrow(fork, parent, -1)
             commands_plan(parent, fork, seq=seq, at=at)
     except IntegrityError as gone:  # the parent is looked for when everything is written
-        raise ApplicationError(
-            gettext("Run {number} is gone.").format(number=parent.pk), status=404
-        ) from gone
+        raise ApplicationError(gone_words(parent.pk), status=404) from gone
     run_wake(fork.pk)
     return fork
 
@@ -859,13 +857,20 @@ def command_wait(*, command: Command, seconds: float = ANSWER_SECONDS) -> Comman
         try:
             command.refresh_from_db()
         except Command.DoesNotExist:
-            words = gettext("Run {number} is gone.").format(number=command.run_id)
-            raise ApplicationError(words, status=404) from None
+            raise ApplicationError(gone_words(command.run_id), status=404) from None
     return command
 
 
+def gone_words(run_id: int) -> str:
+    """What is told of a run that was deleted."""
+    return gettext("Run {number} is gone.").format(number=run_id)
+
+
 def commands_wait(*, commands: Sequence[Command], seconds: float = ANSWER_SECONDS) -> list[Command]:
-    """The commands once the engine has answered all, or as they are when the time is up."""
+    """The commands once the engine has answered all, or as they are when the time is up.
+
+    Those that were deleted with their run are not among them.
+    """
     asked = Command.objects.filter(pk__in=[each.pk for each in commands])
     for _ in moments(seconds):
         if not asked.filter(status=Command.Status.PENDING).exists():

@@ -1,6 +1,6 @@
 """Hands commands to engines, waits for what becomes of them, and says it in one message."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -83,7 +83,9 @@ def submit_many(
     commands = services.commands_wait(commands=submitted)
     rejected = (each for each in commands if each.status == Command.Status.REJECTED)
     refused = [*invalid, *(Refusal(entities[each.pk], each.reason) for each in rejected)]
-    _tell_many(request, action, commands, refused)
+    left = {each.pk for each in commands}
+    gone = sorted({each.run_id for each in submitted if each.pk not in left})
+    _tell_many(request, _sent_words(action, len(submitted), commands), commands, refused, gone)
 
 
 def _run_of(wanted: tuple[ProjectedObject, Sequence[Body]]) -> int:
@@ -112,31 +114,30 @@ def _tell_one(request: HttpRequest, key: str, command: Command) -> None:
 
 def _tell_many(
     request: HttpRequest,
-    action: str | Promise,
+    sent: str,
     commands: Sequence[Command],
     refused: Sequence[Refusal],
+    gone: Sequence[int],
 ) -> None:
-    """One message: how many commands were sent, how many wait, and which were refused and why."""
-    by_status = _by_status(commands)
-    waiting = len(by_status.get(Command.Status.PENDING, []))
-    level = messages.ERROR if refused else messages.WARNING if waiting else messages.SUCCESS
-    applied = len(by_status.get(Command.Status.APPLIED, []))
-    told = [_sent_words(action, len(commands), applied)]
+    """One message: what was *sent*, how many wait, which were refused and why, which runs are gone."""
+    waiting = _number(commands, Command.Status.PENDING)
+    is_wrong = refused or gone
+    level = messages.ERROR if is_wrong else messages.WARNING if waiting else messages.SUCCESS
+    told = [sent]
     if waiting:
         told.append(_waiting_words(waiting))
     if refused:
         told.append(_refused_words(refused))
+    told += map(services.gone_words, gone)
     messages.add_message(request, level, sentences(*told))
 
 
-def _by_status(commands: Iterable[Command]) -> Mapping[str, list[Command]]:
-    found: dict[str, list[Command]] = {}
-    for each in commands:
-        found.setdefault(each.status, []).append(each)
-    return found
+def _number(commands: Iterable[Command], status: str) -> int:
+    return sum(each.status == status for each in commands)
 
 
-def _sent_words(action: str | Promise, number: int, applied: int) -> str:
+def _sent_words(action: str | Promise, number: int, commands: Sequence[Command]) -> str:
+    applied = _number(commands, Command.Status.APPLIED)
     words = ngettext(
         "{action}: {number} command was sent, {applied} applied.",
         "{action}: {number} commands were sent, {applied} applied.",

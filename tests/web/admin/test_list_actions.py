@@ -70,18 +70,25 @@ def test_bulk_cordon_is_told_in_one_message(admin: Client, driven: Run) -> None:
     assert not any(node.unschedulable for node in nodes(driven))
 
 
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (1, "n1: Run {run} is gone."),
+        (2, "Cordon: 2 commands were sent, 0 applied. Run {run} is gone."),
+    ],
+)
 def test_command_whose_run_is_deleted_is_told(
-    admin: Client, driven: Run, monkeypatch: pytest.MonkeyPatch
+    admin: Client, driven: Run, monkeypatch: pytest.MonkeyPatch, number: int, words: str
 ) -> None:
     def moments(_: float) -> Iterator[None]:
         Run.objects.filter(pk=driven.pk).delete()
         yield
 
     monkeypatch.setattr(services, "moments", moments)
-    first = nodes(driven)[0]
-    body = {"action": "cordon", "_selected_action": [str(first.pk)]}
-    page = admin.post(changelist(first), body, follow=True).content.decode()
-    assert told(page) == [f"n1: Run {driven.pk} is gone."]
+    chosen = nodes(driven)[:number]
+    body = {"action": "cordon", "_selected_action": [str(each.pk) for each in chosen]}
+    page = admin.post(changelist(chosen[0]), body, follow=True).content.decode()
+    assert told(page) == [words.format(run=driven.pk)]
 
 
 def test_all_rows_of_a_filtered_list_are_meant(admin: Client, driven: Run) -> None:
