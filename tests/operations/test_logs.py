@@ -11,7 +11,8 @@ from django.test import Client
 
 from kscope import logs
 from kscope.runs.app_registry import registry
-from kscope.runs.drive import driver, replay, runner
+from kscope.runs.drive import replay, runner
+from kscope.runs.drive.moving.clock import Time
 from kscope.runs.models import Run
 
 Written = Callable[[], list[dict]]
@@ -82,7 +83,7 @@ def test_a_worker_says_run_seq_and_epoch(
     run.refresh_from_db()
     monkeypatch.setattr(registry, "enqueue", lambda run_id: replay.log.warning("queued"))
     Run.objects.filter(pk=run.pk).update(status="playing")
-    monkeypatch.setattr(driver.Time, "is_at_end", property(lambda self: 1 / 0))
+    monkeypatch.setattr(Time, "is_at_end", property(lambda self: 1 / 0))
     runner.run_drive(run.pk)
     (failed,) = [each for each in written() if each["level"] == "error"]
     assert (failed["run"], failed["epoch"]) == (run.pk, 2)

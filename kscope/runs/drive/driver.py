@@ -13,27 +13,21 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
-from django.db import InterfaceError, OperationalError
-
 from engine.cluster.cluster import Cluster
-from engine.cluster.commands import Command as EngineCommand
 from engine.input.budget import Stop
-from engine.kernel.loop import NEVER
 from engine.kernel.sentences import Sentence, grouped, say
-from engine.objects.objects import Manifest
 from kscope.logs import bind
 from kscope.runs import measures
 from kscope.runs.drive import outage, slices
 from kscope.runs.drive.beginning.clusters import cluster_prepare
 from kscope.runs.drive.checkpoints import CheckpointSchedule
 from kscope.runs.drive.decided import Attempts
-from kscope.runs.drive.ending.stopping import Stopping, is_stopping
+from kscope.runs.drive.ending.stopping import is_stopping
 from kscope.runs.drive.ending.stuck import moved_on
-from kscope.runs.drive.engines import engine_for
+from kscope.runs.drive.engines import engine_in_turns
 from kscope.runs.drive.forks import (
     GoalReplay,
     follows_another_engine,
@@ -45,23 +39,18 @@ from kscope.runs.drive.forks import (
 from kscope.runs.drive.garbage import Memory
 from kscope.runs.drive.keeper import Build
 from kscope.runs.drive.memory import BudgetGuard
+from kscope.runs.drive.moving.clock import PASSING_SECONDS, Pace, Time
+from kscope.runs.drive.moving.commands import Commands
+from kscope.runs.drive.moving.steps import step, stretch, stretch_to_decision
 from kscope.runs.drive.tables.unwritten import Part, Unwritten
+from kscope.runs.drive.turns import stint
+from kscope.runs.drive.turns.stint import AT_ONCE, WHEN_WOKEN, Stint, Turns
 from kscope.runs.models import Run
 from kscope.runs.nudges import publish_head
 
 T = TypeVar("T")
-# The times, by the monotonic clock, until which a driver waits; it may be woken earlier.
-Turns = Generator[float, None, T]
-AT_ONCE = 0.0  # after the others whose time has come
-WHEN_WOKEN = float("inf")
-
-SLICE_SECONDS = 0.1  # of computing between two commits
-CHUNK = 200  # callbacks between two looks at the wall clock, at most
-CHUNK_SECONDS = 0.01  # after which others should have a turn
 LINGER_SECONDS = 2.0  # an idle owner waits this long for something to do
-PASSING_SECONDS = 1.0  # between two commits while nothing is due, and time alone goes on
 BUILDING_TIMES = 2  # the first state may take so many times the run's budget of memory
-SPEEDS = {"1": 1, "10": 10, "100": 100}
 
 log = logging.getLogger(__name__)
 
@@ -191,13 +180,35 @@ class Driver:
         assert self._engine is not None
         return self._engine
 
+    def rows_of_broken(self) -> Turns[None]:
+        """Have the rows of objects say what is on record of a run whose engine has broken since."""
+        if not self.unwritten:
+            return
+        part = self.unwritten.part(whole=True)
+        packed = slices.rows_packed(part.objects, self.unwritten.packer)
+        commit = slices.Commit(packed=packed, head=self._head, before=self._head, rows="newest")
+        self.unwritten.note_written(part)
+        self._writing = self._host.write(self.run_id, self.epoch, commit)
+        yield from self.settled()
+
+    def engine_at_head(self) -> Cluster | None:
+        """The engine, if all that it has recorded is written; another thread may ask."""
+        engine, writing = self._engine, self._writing
+        if engine is None or self.build or not (writing is None or writing.done()):
+            return None
+        return engine if engine.seq == self._head.seq else None
+
     def _begin(self) -> Turns[None]:
         run = yield from self._answered(self._read)
         if not run.is_started:
             self.build = Build(run.building)
             if self.build.why_not:
                 raise EngineEnded(self.build.why_not)
-        self._engine = yield from _built(self, run)
+        # What is read of a checkpoint before it is restored is one step.
+        self._alive()
+        self._engine = yield from engine_in_turns(
+            run, self.epoch, self._note_objects, lambda: self.is_unwanted
+        )
         self.build = None
         self._unexpected = self.engine.unexpected
         self._pace: Pace | None = None
@@ -265,7 +276,7 @@ class Driver:
         if is_paced and self._time.stands:
             return (yield from self._sleep(time.monotonic() + PASSING_SECONDS))
         wait = self._pace.seconds_until(self._time.goal) if is_paced and self._pace else -1.0
-        if wait < -SLICE_SECONDS:
+        if wait < -stint.SLICE_SECONDS:
             return (yield AT_ONCE)
         now = time.monotonic()
         quiet = self._committed + max(self._host.quiet_seconds, self._time.quiet_seconds) - now
@@ -307,15 +318,17 @@ class Driver:
         if self._time.plays_on:
             # First the time that has passed, so that the outcome of commands is written at once.
             # What follows from them belongs to the next slice.
-            yield from self._stretch()
+            if self._pace is None or self._pace.speed != self.wanted.speed:
+                self._pace = Pace(self.engine.now, self.wanted.speed)
+            yield from stretch(self._time, self._pace, lambda: self.is_nudged)
             done = yield from self._commands.carry_out(self.engine, even_halted=False)
         else:
             self._pace = None  # the clock stands meanwhile
             done = yield from self._commands.carry_out(self.engine, even_halted=True)
             if self.wanted.steps_wanted > 0:
-                steps = yield from self._step()
+                steps = yield from step(self._time)
             elif self.wanted.status == Run.Status.PLAYING:
-                decided = yield from _stretch_to_decision(self)
+                decided = yield from stretch_to_decision(self._time, self._attempts)
             elif not done and not self._rows_are_due():
                 return False
         if self.engine.failure:
@@ -341,7 +354,7 @@ class Driver:
         return self.unwritten.is_due(rests or self.wanted.reads_rows)
 
     @property
-    def _time(self) -> "Time":
+    def _time(self) -> Time:
         return Time(self.wanted, self.engine)
 
     def _replay_slice(self, replay: GoalReplay) -> Turns[None]:
@@ -371,28 +384,6 @@ class Driver:
             self._pace = None
             cluster_prepare(self.engine, self.run_id)
             publish_head(self.run_id, self.engine.seq)
-
-    def _step(self) -> Turns[int]:
-        """Advance to the next event, or the end of the next cycle; if there is none, to the end."""
-        unit = "cycle" if self.wanted.step_unit == Run.StepUnit.CYCLE else "event"
-        while (due := self.engine.next_at) is not None and due <= self._time.end:
-            if self.engine.advance(due, stop=unit) or is_halted(self.engine):
-                break
-            moved_on()
-            yield AT_ONCE
-        return 1
-
-    def _stretch(self) -> Turns[None]:
-        """As much virtual time as the speed gives, for at most SLICE_SECONDS of computing.
-
-        It ends early for a command, whose sender waits.
-        """
-        if self._pace is None or self._pace.speed != self.wanted.speed:
-            self._pace = Pace(self.engine.now, self.wanted.speed)
-        stint = Stint()
-        while self._pace.advance(self.engine, self._time.end, self._time.passes_to):
-            if self.is_nudged or not (yield from stint.pause()):
-                return
 
     # Writing
 
@@ -473,196 +464,6 @@ def _by_turns(steps: Generator[None, None, T]) -> Turns[T]:
             yield AT_ONCE
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
-    """How the clock of a run goes on: what is wanted of it, and the engine where it stands."""
-
-    wanted: slices.Controls
-    engine: Cluster
-
-    @property
-    def plays_on(self) -> bool:
-        """Whether time goes on by itself, and not up to something that the user waits for."""
-        wanted = self.wanted
-        is_playing = wanted.status == Run.Status.PLAYING
-        return is_playing and not wanted.steps_wanted and not wanted.until_pod
-
-    @property
-    def end(self) -> int:
-        """The last moment that the user wants to see."""
-        return NEVER if self.wanted.until is None else self.wanted.until
-
-    @property
-    def is_at_end(self) -> bool:
-        """Whether the run is over: at its `until`, or where nothing more is due and time ends, too."""
-        until = self.wanted.until
-        if until is not None:
-            return self.engine.now >= until
-        return self.engine.next_at is None and not self.goes_on
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether a run that plays goes on though nothing is due.
-
-        Clients use it, or it keeps up with the clock of the wall and its duration is not over.
-        """
-        wanted = self.wanted
-        lasts = wanted.speed in SPEEDS and not wanted.until_pod
-        return wanted.is_used or (lasts and self.engine.now < (wanted.duration or 0))
-
-    @property
-    def stands(self) -> bool:
-        """Whether the clock stands because nothing is due: at full speed it does not jump."""
-        is_full = self.wanted.speed not in SPEEDS and self.wanted.until is None
-        return is_full and self.engine.next_at is None
-
-    @property
-    def open_until(self) -> int:
-        """Up to which instant things are due, also beyond the horizon.
-
-        At full speed retries that repeat themselves would never let the clock stand.
-        """
-        wanted = self.wanted
-        return NEVER if wanted.is_used and wanted.speed in SPEEDS else wanted.duration or 0
-
-    @property
-    def passes_to(self) -> int | None:
-        """Up to when time passes though nothing is due; None for no end."""
-        wanted = self.wanted
-        if wanted.until is None and not wanted.is_used:
-            return wanted.duration or 0
-        return wanted.until
-
-    @property
-    def goal(self) -> int | None:
-        """What time goes on to next: what is due, or else where it ends."""
-        due = self.engine.next_at
-        return self.passes_to if due is None else due
-
-    @property
-    def quiet_seconds(self) -> float:
-        """How often time alone is worth a commit, at most."""
-        return PASSING_SECONDS if self.engine.next_at is None else 0.0
-
-
-def _built(driver: Driver, run: Run) -> Turns[Cluster]:
-    """The engine. Raises EngineEnded where it cannot be built."""
-    # What is read of a checkpoint before it is restored is one step.
-    driver._alive()
-    making, away = engine_for(run, driver.epoch), outage.Outage(f"the engine of run {run.pk}")
-    try:
-        while True:
-            due = AT_ONCE
-            try:
-                told = next(making)
-            except StopIteration as end:
-                return end.value
-            except (OperationalError, InterfaceError) as problem:
-                # It is asked before the engine is computed, and hardly ever later.
-                making, told, due = engine_for(run, driver.epoch), None, away.meet(problem)
-            if told is not None:
-                driver._note_objects(*told)
-            if is_stopping() or driver.is_unwanted:
-                raise Stopping
-            moved_on()
-            yield due
-    finally:
-        # A lease may be lost in the middle. Whoever keeps that exception, as a log may, would
-        # keep the half of an engine, and the thread that waits to go on with it.
-        making.close()
-
-
-def _stretch_to_decision(driver: Driver) -> Turns[bool]:
-    """Advance until the pod is bound or refused, or until `until_pod_by`; whether that came."""
-    engine, wanted = driver.engine, driver.wanted
-    by = wanted.until_pod_by
-    wait = driver._attempts.wait(wanted.awaited_pod, wanted.until_pod_at or 0, by)
-    stint = Stint()
-    while True:
-        for _ in range(CHUNK):
-            due = engine.next_at
-            if is_halted(engine):
-                return False
-            if due is None:
-                # What is waited for does not come; who uses the run may yet bring it about.
-                return driver._time.goes_on
-            if due > driver._time.end:
-                engine.advance(driver._time.end)
-                return False
-            if wait.by is not None and due > wait.by:
-                engine.advance(wait.by)
-                return True
-            known = len(engine.untaken)
-            engine.advance(due, max_steps=1)
-            events = engine.untaken[known:]
-            if driver._attempts.decide(wait, events, engine.now):
-                return True
-        if not (yield from stint.pause()):
-            return False
-
-
-def rows_of_broken(driver: Driver) -> Turns[None]:
-    """Have the rows of objects say what is on record of a run whose engine has broken since."""
-    if not driver.unwritten:
-        return
-    part = driver.unwritten.part(whole=True)
-    packed = slices.rows_packed(part.objects, driver.unwritten.packer)
-    commit = slices.Commit(packed=packed, head=driver._head, before=driver._head, rows="newest")
-    driver.unwritten.note_written(part)
-    driver._writing = driver._host.write(driver.run_id, driver.epoch, commit)
-    yield from driver.settled()
-
-
-def engine_at_head(driver: Driver) -> Cluster | None:
-    """The engine, if all that it has recorded is written; another thread may ask."""
-    engine, writing = driver._engine, driver._writing
-    if engine is None or driver.build or not (writing is None or writing.done()):
-        return None
-    return engine if engine.seq == driver._head.seq else None
-
-
-class Commands:
-    """What users want done in a run, as its driver carries it out."""
-
-    def __init__(self, run_id: int, count: int) -> None:
-        self._run_id = run_id
-        self.count = count
-        """How many the engine has seen."""
-        self.may_wait = True
-        """Whether there may be some that it has not seen."""
-
-    def carry_out(self, engine: Cluster, *, even_halted: bool) -> Turns[list[slices.Done]]:
-        """Carry out as many as fit into a slice; the lease ends without a commit."""
-        done: list[slices.Done] = []
-        if not self.may_wait or (is_halted(engine) and not even_halted):
-            return done
-        ask = partial(slices.commands_pending, self._run_id)
-        pending = yield from outage.answered(ask, f"run {self._run_id}")
-        deadline = time.monotonic() + SLICE_SECONDS
-        for key, entity, body in pending:
-            done.append(self.apply(engine, key, entity, body))
-            if time.monotonic() > deadline:
-                break
-        self.may_wait = len(done) < len(pending)
-        return done
-
-    def apply(self, engine: Cluster, key: int, entity: str, body: Manifest) -> slices.Done:
-        """Carry out or refuse one."""
-        position, at = engine.steps, engine.now
-        outcome = engine.apply(EngineCommand.from_dict(body))
-        self.count += 1
-        return slices.Done(
-            key,
-            engine.left(entity) if outcome.applied else None,
-            outcome.applied,
-            outcome.reason,
-            outcome.seq,
-            self.count,
-            position,
-            at,
-        )
-
-
 def _head_on_record(run: Run) -> slices.Head:
     return slices.Head(
         seq=run.head_seq,
@@ -685,77 +486,3 @@ def _head_of(engine: Cluster, commands: int, memory: int) -> slices.Head:
         objects=engine.objects,
         memory=memory,
     )
-
-
-def is_halted(engine: Cluster) -> bool:
-    """Whether the engine goes no further, for now or for good."""
-    return bool(engine.failure) or engine.budget_stop is not None
-
-
-class Stint:
-    """The computing of one slice, in which others have turns; what they do does not count."""
-
-    def __init__(self) -> None:
-        self._left = SLICE_SECONDS
-        self._since = time.monotonic()
-
-    def pause(self) -> Turns[bool]:
-        """Let others have a turn, unless SLICE_SECONDS are over; whether they are not."""
-        self._left -= time.monotonic() - self._since
-        if self._left <= 0:
-            return False
-        yield AT_ONCE
-        self._since = time.monotonic()
-        return True
-
-
-class Pace:
-    """The virtual time that a run should have reached, by the wall clock and its speed."""
-
-    def __init__(self, at: int, speed: str) -> None:
-        self.speed = speed
-        self._factor = SPEEDS.get(speed)
-        self._at = at
-        self._since = time.monotonic()
-        self._chunk = CHUNK
-
-    def now(self) -> int | None:
-        """The virtual time to have reached by now; None at full speed."""
-        if self._factor is None:
-            return None
-        return self._at + int((time.monotonic() - self._since) * self._factor * 1e9)
-
-    def advance(self, engine: Cluster, end: int, last: int | None) -> bool:
-        """Bring the *engine* nearer to where it should be by now, but no further than *end*.
-
-        Returns whether it is not there yet. Where nothing is due any more, time still moves on to
-        *last*, or without an end, and at full speed to an *end* that is wanted; else it stays.
-        """
-        if is_halted(engine):
-            return False
-        due = engine.next_at
-        target = self.now()
-        limit = end if target is None else min(target, end)
-        if due is None:
-            limit = limit if target is None or last is None else min(limit, last)
-            if engine.now < limit < NEVER:
-                engine.advance(limit)
-            return False
-        if due > limit:
-            engine.advance(limit)
-            return False
-        began = time.monotonic()
-        # rest=False: where the run ends must not depend on the wall clock.
-        engine.advance(limit, max_steps=self._chunk, rest=False)
-        is_long = time.monotonic() - began > CHUNK_SECONDS
-        self._chunk = max(self._chunk // 2, 1) if is_long else min(self._chunk * 2, CHUNK)
-        return True
-
-    def seconds_until(self, at: int | None) -> float:
-        """Wall seconds until virtual time *at* should be reached; 1 for never, less than 0 at full speed."""
-        now = self.now()
-        if now is None or self._factor is None:
-            return -1.0
-        if at is None:
-            return 1.0
-        return (at - now) / 1e9 / self._factor

@@ -1,12 +1,18 @@
 """Engines of runs: those that this process keeps although nobody drives them, and how one is made."""
 
 import time
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
+from django.db import InterfaceError, OperationalError
+
 from engine.cluster.cluster import Cluster
+from kscope.runs.drive import outage
 from kscope.runs.drive.beginning.clusters import cluster_creating, cluster_touch_objects
+from kscope.runs.drive.ending.stopping import Stopping, is_stopping
+from kscope.runs.drive.ending.stuck import moved_on
 from kscope.runs.drive.replay import Making, head_in_steps
+from kscope.runs.drive.turns.stint import AT_ONCE, Turns
 from kscope.runs.models import Run
 
 
@@ -103,3 +109,34 @@ def engine_for(run: Run, epoch: int) -> Making:
     engine = yield from head_in_steps(run)
     cluster_touch_objects(engine)
     return engine
+
+
+def engine_in_turns(
+    run: Run, epoch: int, note: Callable[[int, int], None], is_unwanted: Callable[[], bool]
+) -> Turns[Cluster]:
+    """The same, while others have turns, and the database may be away for a while.
+
+    *note* is told how many objects of the first state are there, of how many. Raises what it
+    raises, and Stopping, also once the engine *is unwanted* here.
+    """
+    making, away = engine_for(run, epoch), outage.Outage(f"the engine of run {run.pk}")
+    try:
+        while True:
+            due = AT_ONCE
+            try:
+                told = next(making)
+            except StopIteration as end:
+                return end.value
+            except (OperationalError, InterfaceError) as problem:
+                # It is asked before the engine is computed, and hardly ever later.
+                making, told, due = engine_for(run, epoch), None, away.meet(problem)
+            if told is not None:
+                note(*told)
+            if is_stopping() or is_unwanted():
+                raise Stopping
+            moved_on()
+            yield due
+    finally:
+        # A lease may be lost in the middle. Whoever keeps that exception, as a log may, would
+        # keep the half of an engine, and the thread that waits to go on with it.
+        making.close()

@@ -10,6 +10,8 @@ import pytest
 from kscope.runs import selectors, services
 from kscope.runs.drive import driver, keeper, runner
 from kscope.runs.drive.hosting import loop
+from kscope.runs.drive.moving import clock as moving_clock
+from kscope.runs.drive.turns import stint
 from kscope.runs.models import Run
 from kscope.runs.stream.counters import run_counters
 
@@ -50,7 +52,8 @@ def played(start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> Callab
             hear(self, 0.01 if is_writing else 0.0)
             clock.sleep(seconds)
 
-        monkeypatch.setattr(driver, "time", clock)
+        for module in (driver, moving_clock, stint):
+            monkeypatch.setattr(module, "time", clock)
         monkeypatch.setattr(loop, "time", clock)
         # It looks from a thread of its own, and is not to move the clock on.
         monkeypatch.setattr(keeper, "monotonic", lambda: clock.now)

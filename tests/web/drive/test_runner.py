@@ -9,9 +9,10 @@ import pytest
 from engine.input.generate import synthetic
 from engine.kernel.view import State, fold
 from kscope.runs import services
-from kscope.runs.drive import checkpoints, driver, runner, slices, writer
+from kscope.runs.drive import checkpoints, runner, slices, writer
 from kscope.runs.drive.beginning.clusters import cluster_create
 from kscope.runs.drive.replay import engine_at_head
+from kscope.runs.drive.turns import stint
 from kscope.runs.models import Command, Run, RunEvent
 from kscope.runs.nudges import Outcome
 from kscope.runs.selectors import run_state_at
@@ -170,7 +171,7 @@ def test_commands_longer_than_slices_spread_over_commits(
 
     slice_commit = slices.slice_commit
     monkeypatch.setattr(slices, "slice_commit", commit)
-    monkeypatch.setattr(driver, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(stint, "SLICE_SECONDS", 0)
     runner.run_drive(run.pk)
     assert [count for count in committed if count] == [1, 1, 1]
 

@@ -89,12 +89,14 @@ class Worker:
 def drive() -> None:
     """What such a process does."""
     from kscope.runs.drive import checkpoints, driver, runner
+    from kscope.runs.drive.moving import clock
     from kscope.runs.drive.same_database import database_use
+    from kscope.runs.drive.turns import stint
 
     database, run_id, chunk, extenders = sys.argv[1:]
     os.environ["KSCOPE_EXTENDERS"] = extenders
     database_use(database)
-    driver.SLICE_SECONDS, driver.CHUNK, driver.LINGER_SECONDS = 0.002, int(chunk), 0
+    stint.SLICE_SECONDS, clock.CHUNK, driver.LINGER_SECONDS = 0.002, int(chunk), 0
     checkpoints.CHECKPOINT_EVENTS, checkpoints.CHECKPOINT_SHARE = 300, 0
     print("it begins", flush=True)
     runner.run_drive(int(run_id))

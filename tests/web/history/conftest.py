@@ -7,7 +7,8 @@ import pytest
 from engine.input.loader import load_files
 from engine.kernel.view import State, fold
 from kscope.runs import services
-from kscope.runs.drive import driver
+from kscope.runs.drive.moving import clock
+from kscope.runs.drive.turns import stint
 from kscope.runs.history import chunks, keyframes, states
 from kscope.runs.models import Run, RunEvent
 from tests.web.conftest import CLUSTER, drive
@@ -30,8 +31,8 @@ _STEP = CLUSTER[CLUSTER.index("  - at: 2s") : CLUSTER.index("---")]
 @pytest.fixture
 def kept_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """A keyframe every few events, of chunks with few entities; nothing kept in this process."""
-    monkeypatch.setattr(driver, "SLICE_SECONDS", 0.0001)
-    monkeypatch.setattr(driver, "CHUNK", 2)
+    monkeypatch.setattr(stint, "SLICE_SECONDS", 0.0001)
+    monkeypatch.setattr(clock, "CHUNK", 2)
     monkeypatch.setattr(keyframes, "KEYFRAME_EVENTS", 5)
     monkeypatch.setattr(keyframes, "PART", 1)
     monkeypatch.setattr(chunks, "ENTITIES", 2)

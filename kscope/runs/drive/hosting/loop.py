@@ -29,7 +29,7 @@ from kscope.logs import bind
 from kscope.runs import measures
 from kscope.runs.drive import garbage, slices
 from kscope.runs.drive.committer import Committer
-from kscope.runs.drive.driver import AT_ONCE, Driver, Turns, engine_at_head
+from kscope.runs.drive.driver import Driver
 from kscope.runs.drive.ending.stopping import is_stopping
 from kscope.runs.drive.ending.stuck import moved_on
 from kscope.runs.drive.engines import (
@@ -43,6 +43,7 @@ from kscope.runs.drive.engines import (
 from kscope.runs.drive.garbage import Collector, GrowthCollector
 from kscope.runs.drive.hosting.ownership import run_own, run_take
 from kscope.runs.drive.keeper import Keeper, leases_keep
+from kscope.runs.drive.turns.stint import AT_ONCE, Turns
 from kscope.runs.nudges import WakeListener
 
 LOOK_SECONDS = 0.25  # between two looks whether the loop is to stop
@@ -147,7 +148,7 @@ class Loop:
     def engine_at_head(self, run_id: int) -> Cluster | None:
         """The engine of a run, if it stands where the record of the run does."""
         hosted = self._hosted.get(run_id)
-        return engine_at_head(hosted.driver) if hosted else engine_kept_of(run_id)
+        return hosted.driver.engine_at_head() if hosted else engine_kept_of(run_id)
 
     # What drivers ask
 

@@ -15,11 +15,12 @@ from engine.kernel.sentences import grouped, say
 from kscope.database_format import WrongFormat, check_connection
 from kscope.runs.app_registry import registry
 from kscope.runs.drive import slices
-from kscope.runs.drive.driver import Driver, EngineEnded, Turns, rows_of_broken
+from kscope.runs.drive.driver import Driver, EngineEnded
 from kscope.runs.drive.ending.stopping import Stopping
 from kscope.runs.drive.engines import Live, engine_forget, engine_keep
 from kscope.runs.drive.hosting.fleet import Death
 from kscope.runs.drive.replay import RecordedOtherwise
+from kscope.runs.drive.turns.stint import Turns
 from kscope.runs.languages.kept import sentence_kept
 from kscope.runs.models import Run
 from kscope.runs.nudges import note_if_full, publish_head
@@ -160,7 +161,7 @@ def _owned(driver: Driver) -> Turns[str]:
         log.exception("run %s failed", run_id)
         engine_forget(run_id)
         yield from driver.settled()
-        yield from rows_of_broken(driver)
+        yield from driver.rows_of_broken()
         slices.run_fail(run_id=run_id, epoch=epoch, error=f"{type(broken).__name__}: {broken}")
         publish_head(run_id, 0)
         return "failed"
