@@ -67,9 +67,9 @@ soak: setup-dev ## 200 such episodes, 50 runs at once, and 1,000 forks of forks;
 	@KSCOPE_TEST_RUNS=50 $(PY) -m pytest -q tests/chaos/test_many_runs.py
 	@KSCOPE_TEST_FORKS=1000 $(PY) -m pytest -q tests/web/record/test_fork_trees.py
 
-explore: setup-dev ## all random worlds of tests; the properties on new examples; EXPLORE_SEEDS="7 8"
+explore: setup-dev ## all of what the suite tries a sample of; the properties on new examples; EXPLORE_SEEDS="7 8"
 	@failed=""; KSCOPE_EXPLORE=1 $(PY) -m pytest --timeout=0 -q -n 2 \
-	    $$(grep -rl --include="test_*.py" "^from tests.samples import" tests) || failed=" (worlds)"; \
+	    $$(grep -rl --include="test_*.py" "^from tests.samples import" tests) || failed=" (samples)"; \
 	for seed in $(EXPLORE_SEEDS); do echo "== seed $$seed"; \
 	    $(PY) -m pytest --timeout=0 -q -n 2 tests/properties --hypothesis-profile=new --hypothesis-seed=$$seed \
 	    || failed="$$failed $$seed"; done; \

@@ -25,8 +25,9 @@ from tests.kube.clients.http import Http
 from tests.kube.clients.informers import collections
 from tests.kube.clients.pages import shown_by_pages, shown_by_the_api
 from tests.kube.clients.storm import CLUSTER, Storm
+from tests.samples import sample
 
-INSTANTS = 200
+INSTANTS = len(sample(range(200), 8))
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 # Read at each instant; and one of the other kinds, in turn.

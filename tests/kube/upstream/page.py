@@ -30,7 +30,8 @@ writes meanwhile (`tests/kube/upstream/busy.yaml`), as components of a cluster d
 
 **Without the suite**, what {held} of the specs that pass said to a run, and what it answered, is kept
 in `tests/kube/upstream/golden` ({size} kB): the tests there send it to a run again, and compare each
-answer. The same command with the option to record keeps it anew.
+answer; `make test` takes one spec of each subject, `make explore` all. The same command with the
+option to record keeps it anew.
 """
 _ROW = re.compile(r"^\| (?P<name>.+?) \| `(?P<file>[^`]+)` \| (?P<told>[^|]+) \|$", re.MULTILINE)
 

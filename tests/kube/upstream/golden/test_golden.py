@@ -1,5 +1,6 @@
 """Specs of upstream's suite that have passed are answered as they were, without the suite."""
 
+import re
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from datetime import datetime
@@ -24,6 +25,7 @@ from tests.kube.upstream.golden.playing import Player
 from tests.kube.upstream.golden.steps import Golden, goldens_kept
 from tests.kube.upstream.recorder import BEGINS_SECONDS
 from tests.kube.upstream.trying import DECIDES, scenario
+from tests.samples import one_of_each
 from tests.web.conftest import answer_here
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -130,7 +132,12 @@ async def play(drivers: None, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
     await sync_to_async(connections.close_all)()
 
 
-@pytest.mark.parametrize("name", goldens_kept(), ids=str)
+def subject(name: str) -> str:
+    """What a spec is about: its words before what should be, and before its tags."""
+    return re.split(r" \[| should ", name)[0]
+
+
+@pytest.mark.parametrize("name", one_of_each(goldens_kept(), subject), ids=str)
 async def test_spec_is_answered_as_it_was_recorded(name: str, play: Play) -> None:
     wrong = await play(goldens_kept()[name])
     assert not wrong, "\n".join(wrong)
