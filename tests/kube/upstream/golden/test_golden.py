@@ -12,6 +12,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection, connections
 
 from kscope.runs.app_registry import registry
+from kscope.runs.drive.committer import writer_close
 from kscope.runs.drive.hosting.loop import Loop
 from kscope.runs.models import Run
 from kscope.runs.services import run_delete
@@ -52,6 +53,7 @@ def drivers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     loop.end()
     thread.join()
+    writer_close()
 
 
 class Followed:
