@@ -103,9 +103,8 @@ class Pool:
         while (job := self._waiting.take()) is not None:
             self._refuse(job, gettext_lazy("kscope is stopping."), 503)
         tasks = [job.computing for job in self._computing if job.computing]
-        await asyncio.sleep(0)  # see `_stop_abandoned`
         for task in tasks:
-            task.cancel()
+            _stop(task)
         await asyncio.gather(*tasks, return_exceptions=True)
         for process in self.processes:
             process.kill()
@@ -217,8 +216,7 @@ class Pool:
         """
         for job in self._computing:
             if job.is_abandoned and job.computing and job.question.is_large >= large:
-                # Not before its first step: a task that never begins does not clean up either.
-                asyncio.get_running_loop().call_soon(job.computing.cancel)
+                _stop(job.computing)
                 return
 
     def _begin(self, job: Job, process: EngineProcess) -> None:
@@ -271,6 +269,11 @@ class Pool:
             with contextlib.suppress(asyncio.CancelledError):
                 await process.wait()
         self._dispatch()
+
+
+def _stop(computing: "asyncio.Task[None]") -> None:
+    """Cancel it after its first step: a task that never begins does not clean up either."""
+    asyncio.get_running_loop().call_soon(computing.cancel)
 
 
 def _too_slow(question: Question) -> ApplicationError:

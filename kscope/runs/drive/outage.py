@@ -6,12 +6,13 @@ where another process has taken the run after the outage, what is written then i
 
 import logging
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import TypeVar
 
 from django.db import Error, InterfaceError, OperationalError, connection
 
 from kscope.runs.drive.ending.stopping import is_stopping
+from kscope.runs.drive.turns.stint import Turns
 from kscope.runs.nudges import note_if_full
 
 T = TypeVar("T")
@@ -43,7 +44,7 @@ class Outage:
         return now + PAUSE_SECONDS
 
 
-def answered(ask: Callable[[], T], who: str) -> Generator[float, None, T]:
+def answered(ask: Callable[[], T], who: str) -> Turns[T]:
     """What *ask* returns; it is called again for some time where the database cannot be reached.
 
     Yields until when to wait before each of these calls, by the monotonic clock.

@@ -52,9 +52,8 @@ def played(start: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> Callab
             hear(self, 0.01 if is_writing else 0.0)
             clock.sleep(seconds)
 
-        for module in (driver, moving_clock, stint):
+        for module in (driver, loop, moving_clock, stint):
             monkeypatch.setattr(module, "time", clock)
-        monkeypatch.setattr(loop, "time", clock)
         # It looks from a thread of its own, and is not to move the clock on.
         monkeypatch.setattr(keeper, "monotonic", lambda: clock.now)
         monkeypatch.setattr(loop.Loop, "_hear", hear_in_time)
