@@ -66,7 +66,7 @@ export function Share({triage, pending}) {
   return html`
     <nav class="share" aria-label=${gettext("Pending pods by cause")}>${shown.map(
       ({place, pods, short}) => html`
-      <a key=${place} href=${`#cause-${place}`} title=${short} style=${`flex:${pods.length}`} onClick=${() => triage.choose(place)}><i></i><span class="num">${count(pods.length)}</span><span class="vh"> ${gettext("pods: {short}", {short})}</span></a>`,
+      <a key=${place} href=${`#cause-${place}`} title=${short} style=${`flex:${pods.length}`} onClick=${() => triage.choose(place)}><i></i><span class="num">${count(pods.length)}</span><span class="vh"> ${ngettext("pod: {short}", "pods: {short}", pods.length, {short})}</span></a>`,
     )}${rest.length > 0 && html`<a class="rest" href=${`#cause-${rest[0].place}`} style=${`flex:${left}`}><i></i><span class="num">${ngettext("{count} more", "{count} more", rest.length)}</span></a>`}</nav>`;
 }
 
